@@ -136,7 +136,7 @@ int help_version(void)
 	return flush_help(stdout, EXIT_OK);
 }
 
-/* "-g, --call-graph[=fp|dwarf|lbr]" */
+/* "-g, --call-graph[=fp|dwarf|unwind|lbr]" */
 static void put_spelling(struct buf *b, const struct option_row *row)
 {
 	char arg[OPTION_ARG_MAX];

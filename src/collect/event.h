@@ -55,7 +55,7 @@ struct event {
 	const char *unit; /* sysfs .unit, or NULL */
 	double scale;	  /* sysfs .scale, 1 if absent */
 	/* by the event's own terms, which override the command's options */
-	const char *call_graph; /* call-graph=fp|dwarf|lbr|no, or NULL */
+	const char *call_graph; /* call-graph=fp|dwarf|unwind|lbr|no, or NULL */
 	uint32_t stack_size;	/* stack-size=, or 0 */
 	int8_t inherit;		/* inherit, no-inherit: 1, -1; 0: unknown */
 	enum event_topdown topdown;

@@ -47,7 +47,7 @@ for words, code, text in [
     (["stat", "--format", "folded", "-e", "cs", "--", "true"], 125, "has no format 'folded'"),
     (["record", "--frequency", "1"], 125, "did you mean --freq?"),
     (["record", "--for", "5"], 125, "a time with a unit"),
-    (["record", "-g=magic", "--", "true"], 125, "fp|dwarf|lbr"),
+    (["record", "-g=magic", "--", "true"], 125, "fp|dwarf|unwind|lbr"),
     (["run", "--for", "1e9s", "--", "true"], 125, "a time"),
     (["--version", "--format", "json"], 2, "--version takes nothing more"),
     (["completion"], 2, "bash, zsh or fish"),

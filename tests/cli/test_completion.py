@@ -107,7 +107,7 @@ CASES += [
     ("cyclade report --limit ", set(), set()), ("cyclade report --sort=", set(), set()),
     ("cyclade report -i ", {"a-file", "b file"}, None), ("cyclade report --input=", {"a-file", "b file"}, None),
     ("cyclade report ", {"a-file", "b file"}, None),
-    ("cyclade record --call-graph=", {"fp", "dwarf", "lbr"}, set()), ("cyclade record --jitter=", set(), set()),
+    ("cyclade record --call-graph=", {"fp", "dwarf", "unwind", "lbr"}, set()), ("cyclade record --jitter=", set(), set()),
     ("cyclade stat --node=", NODES, set()), ("cyclade stat -M Bottl", {"Bottlenecks"}, None),
     ("cyclade explain back", {x for x in listed("nodes", "metrics", "groups", "events") if x.lower().startswith("back")}, None),
     ("cyclade list ", {"events", "tables", "nodes", "kernels"}, {"account", "groups", "ibs", "metrics", "models"}),

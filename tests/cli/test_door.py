@@ -334,7 +334,7 @@ class Judge:
             code2, out, err2, memory = memory_of(CYCLADE, "report", "--no-cache", "--format", "csv", "-s", how, "--min", "0", data, timeout=600)
             self.count["its report"] += 1
             self.most = max(self.most, memory)
-            rows = [line.split(",") for line in out.splitlines() if ",other" in line]
+            rows = [row for row in (line.split(",") for line in out.splitlines()) if len(row) > 5 and row[5] == "other"]
             sums[how] = (code2, sum(int(row[1]) for row in rows), [row[6] for row in rows if "+0x" in "".join(row[6:])], err2[-300:])
         if code or sums["comm"][0] or sums["comm,sym"][:3] != (0, sums["comm"][1], []):
             self.wrong.append(("record -a", i, code, err[-300:], sums))

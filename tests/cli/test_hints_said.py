@@ -52,7 +52,7 @@ def wrong(verb, rest):
         takers, kinds = OPTIONS[word]
         if verb not in takers:
             return "%s is no option of %s" % (word, verb)
-        if kinds[verb] == "MAYBE" and not equals and re.search(re.escape(word) + r" (?:fp|dwarf|lbr)\b", " " + rest):
+        if kinds[verb] == "MAYBE" and not equals and re.search(re.escape(word) + r" (?:fp|dwarf|unwind|lbr)\b", " " + rest):
             return "the value of %s is a word of its own" % word
     return None
 
@@ -95,7 +95,7 @@ def files(*patterns):
 
 
 n = judge("messages", [(p, x) for p in files("src/**/*.c", "src/**/*.h", "src/**/*.def") for x in literals(p)])
-detached = [p for p in files("src/**/*.c", "src/**/*.h", "src/**/*.def") for x in literals(p) if re.search(r"(?<!\w)(?:-g|--call-graph) (?:fp|dwarf|lbr)\b", x)]
+detached = [p for p in files("src/**/*.c", "src/**/*.h", "src/**/*.def") for x in literals(p) if re.search(r"(?<!\w)(?:-g|--call-graph) (?:fp|dwarf|unwind|lbr)\b", x)]
 t.ok(not detached, "-g has its value attached", detached)
 t.ok(n > 120, "messages are found", n)
 n = judge("examples of the manual", [(p, line.strip()) for p in files("doc/*.md", "README.md") for line in read(p).splitlines()

@@ -119,7 +119,7 @@ def seen(ops, *options, first=200):
 def test_asked():
     said = dry("zen4", "--ibs")
     t.ok(re.search(r"^ibs_op/cnt_ctl=1,swfilt=1,period=1000000/$", said, re.M) and "exclude_guest" not in said.split("dummy")[0] and
-         re.search("sample .*addr.*raw.*weight_struct.*data_src.*phys_addr", said), "dispatched ops, with address, latency, source and registers", said)
+         re.search("sample .*addr.*raw.*data_src.*phys_addr.*weight_struct", said), "dispatched ops, with address, latency, source and registers", said)
     t.ok("ibs_fetch/swfilt=1,rand_en=1" in dry("zen4", "--ibs=fetch"), "fetches")
     said = dry("zen4", "--ibs=op,cycles")
     t.ok("cnt_ctl" not in said and "no fair draw" in said, "cycles on request, with a warning", said)

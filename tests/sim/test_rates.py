@@ -127,7 +127,7 @@ t.ok(near(got["frequency"], 3e9, 0.01), "whole CPUs with reference cycles: that 
 # ---- the screen, and several runs -------------------------------------------------------------------
 
 said, line = head("ivb", "even", "-l", "3")
-t.ok(re.search(r", 3\.00 GHz( \+-[<\d.]+)?, IPC 1\.1[12]( \+-[<\d.]+)?; model ivb", line), "the line below the program", said)
+t.ok(re.search(r", 3\.00 GHz( \+-[<\d.?]+)?, IPC 1\.1[12]( \+-[<\d.?]+)?; model ivb", line), "the line below the program", said)
 t.ok(len(line) <= 80, "80 columns", said)
 said, line = head("ivb", "even", "-a", "-l", "3", "--per", "cpu")
 t.ok("IPC" not in line and re.search(r"^ CPU0   IPC 1\.1", said, re.M), "of several trees each has its own", said)

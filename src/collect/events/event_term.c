@@ -52,7 +52,7 @@ static const struct {
 #undef BRANCH
 };
 
-static const char *const call_graphs[] = { "fp", "dwarf", "lbr", "no", NULL };
+static const char *const call_graphs[] = { "fp", "dwarf", "unwind", "lbr", "no", NULL };
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
@@ -431,7 +431,7 @@ static int put_term_row(struct event_parser *p, struct event *ev, const struct t
 				ev->call_graph = call_graphs[i];
 				return 0;
 			}
-		return event_bad(p, t->whole, "call-graph is one of fp, dwarf, lbr, no");
+		return event_bad(p, t->whole, "call-graph is one of fp, dwarf, unwind, lbr, no");
 	}
 	if (row->kind == NUMBER && !t->has_value)
 		return event_bad(p, t->whole, "'%s' needs a value: %s=NUMBER", row->name,

@@ -300,6 +300,9 @@ int sampling_open(struct sampling **out, const struct measure_opts *opts, const 
 	}
 	/* an inherited counter may only share a ring on its CPU */
 	r->per_task = opts->no_inherit && !sampling_whole(r) && !opts->cpu;
+	/* copies of stacks fill a ring of the usual size in some 30 samples */
+	if (!r->ring_bytes && r->copies_stacks && !r->per_task && !geteuid())
+		r->ring_bytes = 4u << 20;
 	*out = r;
 	return 0;
 }

@@ -186,6 +186,7 @@ int sampling_fields_attr(struct sampling *r, size_t i, enum attr_chain chain, st
 	struct perf_event_attr *a = &r->ev[i].attr;
 	uint64_t keep, out;
 
+	r->copies_stacks |= attr_copies_stack(chain);
 	unwind_later(r, i, chain);
 	if (!r->opts.fields)
 		return 0;

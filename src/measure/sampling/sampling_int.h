@@ -208,6 +208,7 @@ struct sampling {
 	bool per_task;	     /* one ring per task */
 	bool by_cpu; /* the kernel samples whole CPUs only, even if a process is asked for */
 	uint64_t ring_bytes;			     /* 0: the default */
+	bool copies_stacks;			     /* into samples, of any event */
 	struct account_plan account[SAMPLING_CORES]; /* of each kind of core */
 	size_t n_accounts, account_split;
 	struct sampling_of *of; /* as events.ev, with --account */

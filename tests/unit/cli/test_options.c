@@ -176,8 +176,8 @@ static void maybe(void **state)
 		assert_int_equal(rest.n, row[i].rest);
 		assert_int_equal(o.quiet, row[i].quiet);
 	}
-	refused(CMD_RECORD, "-g=dwarv", "'dwarv' is not one of fp|dwarf|lbr", NULL);
-	refused(CMD_RECORD, "--call-graph=dwar", "is not one of fp|dwarf|lbr", NULL);
+	refused(CMD_RECORD, "-g=dwarv", "'dwarv' is not one of fp|dwarf|unwind|lbr", NULL);
+	refused(CMD_RECORD, "--call-graph=dwar", "is not one of fp|dwarf|unwind|lbr", NULL);
 	parse(CMD_RECORD, "-z");
 	assert_string_equal(o.compress, "");
 	parse(CMD_RECORD, "-z3");
