@@ -67,7 +67,7 @@ static void put_value_word(struct buf *values, const char *word, size_t n, bool 
 	}
 }
 
-/* The arguments of _cyclade_values for 'text', "[FILE] FUNCTION" or "fp|dwarf|unwind|lbr"; "": none. */
+/* The arguments of _cyclade_values for "text", "[FILE] FUNCTION" or "fp|dwarf"; "": none. */
 static void put_values(struct buf *values, const char *text, bool operand)
 {
 	buf_reset(values);

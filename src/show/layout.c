@@ -244,6 +244,8 @@ static void see_cell(struct layout *l, size_t i, const struct table_column *c,
 	buf_reset(&word);
 	put_layout_word(l, &word, x, spills(l, i, x));
 	layout_widen(l, &seen->width, text_width(buf_str(&word)) + indent);
+	if (spills(l, i, x) && !text_width(buf_str(&word)) && layout_tail_of(x) > seen->tail)
+		seen->tail = (unsigned)layout_tail_of(x);
 	hash = l->screen ? hash_bytes(buf_str(&word), word.len) : 0;
 	seen->differs |= seen->any && hash != seen->hash;
 	seen->any = true;
@@ -347,6 +349,7 @@ static void shrink(struct layout *l, unsigned width, unsigned which, unsigned to
 
 		for (size_t i = 0; i < l->n; i++)
 			if (may_be_cut(l, layout_column_of(l, i)) && l->on[i].width > to &&
+			    l->on[i].width > l->seen[l->on[i].column].tail &&
 			    which & (is_lead(l, i) ? LEAD : OTHERS) &&
 			    (!widest || l->on[i].width > widest->width))
 				widest = &l->on[i];
@@ -397,6 +400,7 @@ static void fit_terminal(struct layout *l, unsigned width)
 		if (layout_column_of(l, i)->flags & C_DROP)
 			layout_leave_out(l, i);
 	shrink(l, width, LEAD | OTHERS, LEAST_FLEX);
+	shrink(l, width, OTHERS, LEAST_FLEX - 2);
 }
 
 /* Sets the begin of columns. On a screen, columns without room are left out. */

@@ -49,8 +49,9 @@ struct layout {
 	/* widths seen so far, by column of the table */
 	struct layout_seen {
 		unsigned width, error;
-		bool has;     /* a value */
-		bool differs; /* from row to row */
+		unsigned tail; /* of a cell that spills; such a column is cut to this at most */
+		bool has;      /* a value */
+		bool differs;  /* from row to row */
 		bool any;
 		uint64_t hash; /* of the last one's text */
 	} seen[LAYOUT_COLUMNS];
