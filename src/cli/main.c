@@ -115,6 +115,17 @@ static void end_without_memory(void)
 	_exit(write(STDERR_FILENO, no_memory, strlen(no_memory)) < 0 ? EXIT_TOOL : failed);
 }
 
+/* Returns true if the command runs a program whose exit code is its own. The options are not read
+ * yet: memory may run out while they are. */
+static bool measures(enum command command, int argc, char *const *argv)
+{
+	for (int i = 0; command == CMD_STAT && i < argc; i++)
+		if (!strncmp(argv[i], "--import", strlen("--import")))
+			return false;
+	return command == CMD_RUN || command == CMD_RECORD || command == CMD_STAT ||
+	       command == CMD_COMPARE;
+}
+
 static int dispatch(struct cli *cli, int argc, char **argv)
 {
 	struct err err = ERR_INIT;
@@ -138,10 +149,7 @@ static int dispatch(struct cli *cli, int argc, char **argv)
 		if (cli->command == CMD_COUNT)
 			return no_such_command(argv[1]);
 	}
-	failed = cli->command == CMD_RUN || cli->command == CMD_RECORD ||
-				 cli->command == CMD_STAT || cli->command == CMD_COMPARE
-			 ? EXIT_TOOL
-			 : EXIT_ERROR;
+	failed = measures(cli->command, argc - skip, argv + skip) ? EXIT_TOOL : EXIT_ERROR;
 	rc = read_options(cli, argc - skip, argv + skip, &err);
 	if (cli->opt.import)
 		failed = EXIT_ERROR;
