@@ -42,7 +42,7 @@ struct result_bases {
 	struct wall_cube *wall; /* for the page; NULL: none */
 	struct mux *mux;
 	struct flow_opts flow_opts;
-	bool walked; /* the first walk is over */
+	bool open; /* between result_bases_begin() and _end() */
 };
 void result_bases_free(struct result_bases *b);
 

@@ -217,6 +217,7 @@ int result_bases_begin(struct result_bases *b, struct cli *cli, const struct rec
 
 	if (recording_select(r, cli, &po, err) || profile_reads_build(&b->reads, r->rec, err))
 		return -1;
+	b->open = true;
 	po.reads = b->reads;
 	if (begin_rows(&ask, &po, pass, &why))
 		err_clear(&why);
@@ -254,9 +255,9 @@ void result_bases_end(struct result_bases *b, const struct recording *r, bool fa
 	struct flow *f = b->flow.own;
 
 	end_profiles(b, failed);
-	if (b->walked)
+	if (!b->open)
 		return;
-	b->walked = true;
+	b->open = false;
 	if (b->cube && (failed || cube_end(b->cube, &why))) {
 		cube_free(b->cube);
 		b->cube = NULL;
