@@ -258,6 +258,7 @@ int main(int argc, char **argv)
 	stack_grows = 1;
 	grow_stack();
 	stack_grows = 0;
+	nomem_policy(end_without_memory, false); /* options are read first */
 	code = dispatch(&cli, argc, argv);
 	arena_free(&cli.arena);
 	return code;

@@ -712,6 +712,7 @@ def keepers(parent):
     return [int(line.split()[0]) for line in p.stdout.splitlines() if "cyclade-heap" in line]
 
 
+signal.signal(signal.SIGQUIT, signal.SIG_DFL)  # a shell's job in the background ignores it
 for sig, all_ in ((signal.SIGTERM, 0), (signal.SIGQUIT, 0), (signal.SIGXCPU, 0), (signal.SIGSEGV, 0), (signal.SIGKILL, 0), ("group", 0), (signal.SIGKILL, 1)):
     d = tempfile.mkdtemp(dir=".")
     p = subprocess.Popen([CYCLADE, "record", "-q", "--heap", "-e", "cpu-clock:u", "-o", "x.data", "--", "../lasts"], cwd=d, stdin=subprocess.DEVNULL,
