@@ -8,8 +8,7 @@
 #include "store/sql.h"
 
 static const struct table_column none[] = {
-	COLUMN("none", "", T_FLAG, 0, "columns are those of the query",
-	       .field = { .at = 0, .size = 1 }),
+	COLUMN("none", "", T_FLAG, 0, "columns are those of the query", .field = { .type = F_U8 }),
 };
 static const struct table_form rows_form = { "rows", NULL, TABLE_MAIN, TABLE_COLUMNS(none) };
 static const struct table_form *const forms[] = { &rows_form, &recorded_losses_form };

@@ -16,6 +16,9 @@
 #include "config.h"
 #include "symbol/insn/decode.h"
 
+#if HAVE_CAPSTONE
+#include <capstone/capstone.h>
+
 /* ---- classes -----------------------------------------------------------------------------------
  *
  * By mnemonic, the first row that fits. Registers of operands show whether it is an instruction of
@@ -212,9 +215,6 @@ static void set_a64_class(struct insn *in)
 }
 
 /* ---- text ---------------------------------------------------------------------------------- */
-
-#if HAVE_CAPSTONE
-#include <capstone/capstone.h>
 
 #define TEXT(n)	 TEXT_(n)
 #define TEXT_(n) #n
