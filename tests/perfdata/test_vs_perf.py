@@ -74,6 +74,9 @@ def our_rows(path, bare, threads="0"):
 # Names of one address: which of them is shown is a matter of taste.
 ALIASES = [(r"^__pi_", ""), (r"^__(ia32|x64)_sys_", "sys_"), (r"^__GI_", ""),
            (r"^.*@plt$", "@plt"),
+           # Two versions of a function can share their code: glibc's pthread_sigmask@@GLIBC_2.32 and @GLIBC_2.2.5. perf
+           # shows the longer name, or that which stands first in its tree; we show the default version (@@)
+           (r"(?<=[^@])@@?(?!plt$)[A-Za-z_][\w.]*$", ""),
            # what tells functions of one name apart; perf shows the name alone
            (r"@(0x[0-9a-f]+|[^@!;]+:[0-9]+)$", "")]
 
@@ -274,6 +277,7 @@ cd "$1"
 cat >prog.c <<'E'
 #include <dlfcn.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -291,6 +295,8 @@ int main(int argc, char **argv)
 	void *m = dlopen("libm.so.6", RTLD_NOW);
 	double (*f)(double, double) = (double (*)(double, double))dlsym(m, "pow");
 	for (int i = 0; i < 2000000; i++) sink = f(1.0 + i * 1e-6, 1.5);
+	sigset_t old;
+	for (int i = 0; i < 300000; i++) pthread_sigmask(SIG_BLOCK, 0, &old);
 	dlclose(m);
 	for (int i = 0; i < 4; i++) {
 		pid_t c = fork();

@@ -14,9 +14,9 @@
  * one that covers anything (those without a size reach to the next symbol that begins elsewhere, or
  * to their section's end; where a symbol with a size lies around them, or begins with them, they
  * are labels, and left out); one with a size; a function, then a variable, then a label; not a weak
- * one; a global one; the larger one; the one with fewer leading underscores; the longer (demangled)
- * name; the first by the alphabet. Their order in the file decides nothing. Bounds without a name
- * count only if no symbol covers their beginning.
+ * one; a global one; the larger one; the default version of a name (name@@VERSION); the one with
+ * fewer leading underscores; the longer (demangled) name; the first by the alphabet. Their order in
+ * the file decides nothing. Bounds without a name count only if no symbol covers their beginning.
  */
 #ifndef CYCLADE_SYMBOL_ELF_SYMBOLS_H
 #define CYCLADE_SYMBOL_ELF_SYMBOLS_H

@@ -78,6 +78,16 @@ static int cmp_size(uint64_t a, uint64_t b)
 	return a < b ? -1 : a > b;
 }
 
+/* Of two versions of one name: positive if a is the default ("name@@VERSION"), negative if b is. */
+static int by_version(const char *a, const char *b)
+{
+	size_t n = strcspn(a, "@");
+
+	if (!a[n] || strncmp(a, b, n + 1) != 0)
+		return 0;
+	return (a[n + 1] == '@') - (b[n + 1] == '@');
+}
+
 /* Positive if the file's facts prefer a, negative if b; 0: nothing does. */
 static int by_facts(const struct raw_sym *a, const struct raw_sym *b)
 {
@@ -100,6 +110,8 @@ static bool is_better_symbol(const struct raw_sym *b, const struct raw_sym *a, b
 	const char *na = a->name, *nb = b->name;
 	int c = by_facts(a, b);
 
+	if (!c)
+		c = by_version(na, nb);
 	if (!c && (raw || na[0] != '_' || nb[0] != '_' || !same_structor(na, nb))) {
 		na = raw ? na : demangle(&scratch, na);
 		nb = raw ? nb : demangle(&scratch, nb);

@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "base/xalloc.h"
 #include "config.h"
 #include "symbol/dwarf/cfi.h"
 #include "symbol/elf/elf_symbols.h"
@@ -311,6 +312,43 @@ static void test_at_one(void **state)
 	}
 }
 
+/* Versions of one name that share their code, as a library's .symtab has them. */
+static void test_versions(void **state)
+{
+	static const struct {
+		const char *one, *other, *want;
+	} row[] = {
+		{ "pthread_sigmask@GLIBC_2.2.5", "pthread_sigmask@@GLIBC_2.32",
+		  "pthread_sigmask@@GLIBC_2.32" },
+		{ "f@GLIBC_2.2.5", "f@@V2", "f@@V2" }, /* though it is shorter */
+		{ "__f@V1", "__f@@V2", "__f@@V2" },
+		{ "f@@V2", "longer@V1", "longer@V1" }, /* other names: by their lengths */
+		{ "_f@@V1", "f@V1", "f@V1" },
+		{ "f@V1", "f@V2", "f@V1" },
+		{ "f", "f@@V1", "f@@V1" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < 2 * sizeof(row) / sizeof(*row); i++) {
+		struct sym_list l = SYM_LIST_INIT;
+		struct sym_table t;
+
+		for (size_t k = 0; k < 2; k++)
+			vec_xpush(&l.raw,
+				  ((struct raw_sym){ .start = 4096,
+						     .size = 16,
+						     .bind = RAW_GLOBAL,
+						     .kind = RAW_FUNCTION,
+						     .name = (i ^ k) & 1 ? row[i / 2].one
+									 : row[i / 2].other }));
+		sym_table_make(&t, &l, false);
+		assert_int_equal(t.n, 1);
+		assert_string_equal(t.sym[0].linkage, row[i / 2].want);
+		sym_table_free(&t);
+		sym_list_free(&l);
+	}
+}
+
 /* Cut at every length, and with every byte of the head and the section table turned over: an answer
  * or a refusal, never more (the sanitizers watch). */
 static void test_broken(void **state)
@@ -358,9 +396,9 @@ static void test_broken(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_plt),    cmocka_unit_test(test_minidebug),
-		cmocka_unit_test(test_bare),   cmocka_unit_test(test_at_one),
-		cmocka_unit_test(test_broken),
+		cmocka_unit_test(test_plt),	 cmocka_unit_test(test_minidebug),
+		cmocka_unit_test(test_bare),	 cmocka_unit_test(test_at_one),
+		cmocka_unit_test(test_versions), cmocka_unit_test(test_broken),
 	};
 
 	return cmocka_run_group_tests(tests, tool_setup, tool_teardown);
