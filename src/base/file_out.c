@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
@@ -156,32 +157,27 @@ int file_beside(char *out, size_t size, const char *path, const char *suffix)
 	return n < 0 || (size_t)n >= size ? -1 : 0;
 }
 
-/* Files that have a temporary name, for file_new_remove_temps(). */
-static struct {
-	pthread_mutex_t lock;
-	struct file_new *f[8];
-} named = { .lock = PTHREAD_MUTEX_INITIALIZER };
+/* Files that may have a temporary name, for file_new_remove_temps(); beyond eight, one is not. */
+static struct file_new *_Atomic open_temps[8];
 
-/* `was` is one of them, or NULL for a free place; beyond eight, none is. */
-static void replace_named(struct file_new *was, struct file_new *f)
+static void replace_temp(struct file_new *was, struct file_new *f)
 {
-	(void)pthread_mutex_lock(&named.lock);
-	for (size_t i = 0; i < sizeof(named.f) / sizeof(*named.f); i++)
-		if (named.f[i] == was) {
-			named.f[i] = f;
-			break;
-		}
-	(void)pthread_mutex_unlock(&named.lock);
+	for (size_t i = 0; i < sizeof(open_temps) / sizeof(*open_temps); i++) {
+		struct file_new *expected = was;
+
+		if (atomic_compare_exchange_strong(&open_temps[i], &expected, f))
+			return;
+	}
 }
 
 void file_new_remove_temps(void)
 {
-	if (pthread_mutex_trylock(&named.lock))
-		return;
-	for (size_t i = 0; i < sizeof(named.f) / sizeof(*named.f); i++)
-		if (named.f[i])
-			(void)unlink(named.f[i]->temp);
-	(void)pthread_mutex_unlock(&named.lock);
+	for (size_t i = 0; i < sizeof(open_temps) / sizeof(*open_temps); i++) {
+		const struct file_new *f = atomic_load(&open_temps[i]);
+
+		if (f && f->temp[0])
+			(void)unlink(f->temp);
+	}
 }
 
 /* Makes a file called "PATH.xxxxxx", trying names until one is free, as mkostemp() does. Returns
@@ -382,9 +378,8 @@ int file_new_open(struct file_new *f, const char *path, mode_t mode, enum file_n
 	mode = mode_of_derived(mode);
 	f->fd = create_nameless(f, mode);
 	if (f->fd < 0) {
+		replace_temp(NULL, f); /* before there is a name to remove */
 		f->fd = with_temp(f, create_temp, mode);
-		if (f->fd >= 0)
-			replace_named(NULL, f);
 	}
 	if (f->fd < 0)
 		(void)err_sys(err, "%s", f->path);
@@ -427,9 +422,8 @@ static int give_new_name(struct file_new *f, bool close_first, struct err *err)
 	if (!rc && f->temp[0] && rename(f->temp, f->path))
 		rc = err_sys(err, "%s", f->path);
 	if (!rc) {
-		if (temp)
-			replace_named(f, NULL);
 		f->temp[0] = '\0';
+		replace_temp(f, NULL);
 		f->shown = true;
 	} else if (!temp && f->temp[0]) {
 		(void)unlink(f->temp);
@@ -472,11 +466,10 @@ void file_new_abort(struct file_new *f)
 	if (f->fd >= 0)
 		(void)close(f->fd);
 	f->fd = -1;
-	if (f->temp[0]) {
-		replace_named(f, NULL);
+	if (f->temp[0])
 		(void)unlink(f->temp);
-	}
 	f->temp[0] = '\0';
+	replace_temp(f, NULL);
 }
 
 int file_append_open(const char *path, mode_t mode, struct err *err)

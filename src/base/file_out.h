@@ -87,7 +87,8 @@ int file_new_reserve(const struct file_new *f, uint64_t bytes);
 int file_new_show(struct file_new *f, struct err *err) MUST_USE;   /* twice is fine */
 int file_new_commit(struct file_new *f, struct err *err) MUST_USE; /* removes it on failure */
 void file_new_abort(struct file_new *f); /* closes and removes; twice is fine */
-/* Before the process ends in the middle: removes the temporary names of all that are open. */
+/* Before the process ends in the middle: removes the temporary names of all that are open. May be
+ * called by a signal's handler. */
 void file_new_remove_temps(void);
 /* All at once. */
 int file_put(const char *path, mode_t mode, enum file_new_how how, const void *p, size_t len,

@@ -9,7 +9,7 @@
  *   failure calls `end`, which removes temporary files, prints a message and exits. Code of these
  *   commands allocates with base/xalloc.h, whose functions never return a failure.
  * - Code that counts, records, or runs inside of another program (libcyclade) returns -1, so that
- * its caller can save its data. There nomem_note() only sets a flag, which is never cleared:
+ *   its caller can save its data. There nomem_note() only sets a flag, which is never cleared:
  *   a command asks nomem_noted() before it ends with success. base/xalloc.h ends even these.
  *
  * Other libraries return no reason, but malloc() sets errno:

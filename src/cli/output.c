@@ -416,30 +416,24 @@ static bool through_pager(struct cli *cli, const struct buf *text)
 	return cli->pager.pid && starter_run(&cli->pager, buf_str(text), text->len) >= 0;
 }
 
-/* A file that has a name before it is whole; a signal that ends the program removes it. */
-static struct file_new *volatile unfinished;
-
+/* A file may have a name before it is whole; a signal that ends the program removes it. */
 static void remove_unfinished(int number)
 {
-	const struct file_new *f = unfinished;
-
-	if (f && f->temp[0])
-		(void)unlink(f->temp);
+	file_new_remove_temps();
 	(void)signal(number, SIG_DFL);
 	(void)raise(number);
 }
 
-/* f: begins to guard it; NULL: ends. Signals that our parent ignores stay ignored. */
-static void guard(struct file_new *f)
+/* Begins to guard files, or ends it. Signals that our parent ignores stay ignored. */
+static void guard_files(bool on)
 {
 	static const int numbers[] = { SIGHUP, SIGINT, SIGTERM };
 
-	unfinished = f;
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++) {
-		struct sigaction now, to = { .sa_handler = f ? remove_unfinished : SIG_DFL };
+		struct sigaction now, to = { .sa_handler = on ? remove_unfinished : SIG_DFL };
 
 		if (sigaction(numbers[i], NULL, &now) ||
-		    now.sa_handler != (f ? SIG_DFL : remove_unfinished))
+		    now.sa_handler != (on ? SIG_DFL : remove_unfinished))
 			continue;
 		(void)sigaction(numbers[i], &to, NULL);
 	}
@@ -451,10 +445,10 @@ static int begin_file(struct file_new *f, const char *path, struct err *err)
 
 	/* before there is a name to remove */
 	*f = (struct file_new)FILE_NEW_NONE;
-	guard(f);
+	guard_files(true);
 	rc = file_new_open(f, path, 0644, FILE_NEW_NAMED, err);
 	if (rc)
-		guard(NULL);
+		guard_files(false);
 	return rc;
 }
 
@@ -462,14 +456,14 @@ static int end_file(struct file_new *f, struct err *err)
 {
 	int rc = file_new_commit(f, err);
 
-	guard(NULL);
+	guard_files(false);
 	return rc;
 }
 
 static void drop_file(struct file_new *f)
 {
 	file_new_abort(f);
-	guard(NULL);
+	guard_files(false);
 }
 
 static int put_file(const char *path, const struct buf *text, struct err *err)
