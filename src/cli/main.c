@@ -159,9 +159,10 @@ static int dispatch(struct cli *cli, int argc, char **argv)
 		return help_command(cli);
 	if (cli_model_name(cli, &err) || cli_inputs(cli, &err))
 		return cli_fail_as(&err, failed);
-	nomem_policy(end_without_memory, cli_only_reads(cli));
-	if (cli_only_reads(cli))
+	if (cli_only_reads(cli)) {
+		nomem_policy(end_without_memory, true);
 		cli_sandbox(cli, NULL);
+	}
 	rc = without_losses(run_command[cli->command](cli));
 	lender_end(); /* first: it has copies of the other's descriptors */
 	starter_end(&cli->pager);
