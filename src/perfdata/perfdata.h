@@ -447,7 +447,7 @@ struct pd_mmap {
 	bool is_mmap2, is_data;
 	const char *path;
 };
-/* MMAP and MMAP2. */
+/* MMAP and MMAP2. `rec` NULL: a record as the kernel gives it, of no recording. */
 int pd_mmap_get(const struct pd *rec, const struct pd_record *r, struct pd_mmap *out) MUST_USE;
 
 struct pd_comm {

@@ -30,7 +30,7 @@ bool pd_mmap_has_id(const struct pd *rec, const uint8_t *p)
 
 	if (!n || n > 20 || p[1] || p[2] || p[3] || memcmp(p + 4 + n, none, 20 - n) != 0)
 		return false;
-	for (size_t i = 0; !usual && i < rec->events.n; i++)
+	for (size_t i = 0; !usual && rec && i < rec->events.n; i++)
 		usual = rec->events.v[i].attr.build_id;
 	return usual;
 }

@@ -12,6 +12,9 @@
  * takes them one by one. Records of one ring come in order, those of several rings only from round
  * to round: a process that is gone is kept for one round more, since samples of it may follow.
  *
+ * (Versions of symbol/image/pieces.h would do for the search, but are never freed: a recorder may
+ * run for days.)
+ *
  * A forked child shares its parent's mappings until one of the two changes its own. A mapping costs
  * log n to find and at most n to enter, n being the mappings of its process. Not for use by two
  * threads at once.

@@ -42,33 +42,29 @@ void sink_close(struct sink *s)
 	wanted_free(s->wanted);
 }
 
-/* An MMAP2 record of code: pid, tid, address, length, offset, then either device, inode and
- * generation or the file's build-id (its length, three bytes, 20 bytes); rights, flags, path. */
+/* An MMAP2 record of code. */
 static int note_file(struct sink *s, const uint8_t *p, size_t size, struct err *err)
 {
-	const size_t path_at = HEAD + 64;
-	const char *path = (const char *)p + path_at;
-	struct inside_map m = { .pid = ld32(p + HEAD) };
-	uint16_t misc = ld16(p + 4);
+	const struct pd_record r = {
+		.p = p, .size = (uint16_t)size, .type = ld32(p), .misc = ld16(p + 4)
+	};
+	struct inside_map m = { 0 };
+	struct pd_mmap map;
 	uint32_t file;
 
-	if (size <= path_at || misc & PERF_RECORD_MISC_MMAP_DATA ||
-	    (misc & PERF_RECORD_MISC_CPUMODE_MASK) != PERF_RECORD_MISC_USER)
+	if (pd_mmap_get(NULL, &r, &map) || map.is_data || map.path[0] != '/' ||
+	    (r.misc & PERF_RECORD_MISC_CPUMODE_MASK) != PERF_RECORD_MISC_USER)
 		return 0;
-	if (path[0] != '/')
-		return 0;
-	file = strtab_add(&s->files, path[1] == '/' ? "" : path, size - path_at);
+	file = strtab_adds(&s->files, map.path[1] == '/' ? "" : map.path);
 	if (file == STR_NONE)
 		return err_nomem(err);
-	m.path = path[1] == '/' ? "//anon" : strtab_get(&s->files, file);
-	m.addr = ld64(p + HEAD + 8);
-	m.len = ld64(p + HEAD + 16);
-	if (misc & PERF_RECORD_MISC_MMAP_BUILD_ID) {
-		m.id_len = p[HEAD + 32] <= BUILD_ID_MAX ? p[HEAD + 32] : 0;
-		m.id = m.id_len ? p + HEAD + 36 : NULL;
-	} else {
-		m.ino = ld64(p + HEAD + 40);
-	}
+	m.path = map.path[1] == '/' ? "//anon" : strtab_get(&s->files, file);
+	m.pid = map.pid;
+	m.addr = map.addr;
+	m.len = map.len;
+	m.ino = map.ino;
+	m.id_len = map.build_id_len;
+	m.id = m.id_len ? map.build_id : NULL;
 	return inside_note(&s->inside, &m, err);
 }
 

@@ -10,14 +10,13 @@
  */
 #include <elf.h>
 #include <stdlib.h>
-#include <string.h>
+#include <sys/mman.h>
 
 #include "base/buf.h"
 #include "base/bytes.h"
 #include "measure/sampling/sampling_int.h"
 #include "symbol/unwind.h"
 
-#define HEAD	     sizeof(struct perf_event_header)
 #define CONTEXT_USER (-(uint64_t)512) /* PERF_CONTEXT_USER */
 
 enum { FRAMES_MAX = 4096, HELD_MAX = 32 << 20 };
@@ -77,51 +76,48 @@ const struct unwound_seen *unwound_seen(const struct unwound *u)
 
 /* ---- mappings -------------------------------------------------------------------------------- */
 
-/* pid, tid, address, length, offset, then either device, inode and generation or the build-id's
- * length, three bytes, 20 bytes; rights, flags, path. */
-static int enter_mmap2(struct unwound *u, const uint8_t *p, size_t size, struct err *err)
+static int enter_mapping(struct unwound *u, const struct pd_record *r, struct err *err)
 {
-	const size_t path_at = HEAD + 64;
-	struct space_map_fact f = { .misc = ld16(p + 4) };
+	struct pd_mmap m;
 
-	if (size <= path_at || !memchr(p + path_at, 0, size - path_at))
+	if (pd_mmap_get(NULL, r, &m))
 		return 0;
-	f.pid = ld32(p + HEAD);
-	f.tid = ld32(p + HEAD + 4);
-	f.start = ld64(p + HEAD + 8);
-	f.len = ld64(p + HEAD + 16);
-	f.pgoff = ld64(p + HEAD + 24);
-	if (f.misc & PERF_RECORD_MISC_MMAP_BUILD_ID) {
-		f.build_id_len = p[HEAD + 32] <= BUILD_ID_MAX ? p[HEAD + 32] : 0;
-		f.build_id = f.build_id_len ? p + HEAD + 36 : NULL;
-	} else {
-		f.file = (struct file_identity){ .maj = ld32(p + HEAD + 32),
-						 .min = ld32(p + HEAD + 36),
-						 .ino = ld64(p + HEAD + 40),
-						 .gen = ld64(p + HEAD + 48) };
-	}
-	f.prot = ld32(p + HEAD + 56);
-	f.shared = ld32(p + HEAD + 60) & 1; /* MAP_SHARED */
-	f.path = (const char *)p + path_at;
-	return live_map(u->live, &f, err);
+	return live_map(u->live,
+			&(struct space_map_fact){ .pid = m.pid,
+						  .tid = m.tid,
+						  .start = m.addr,
+						  .len = m.len,
+						  .pgoff = m.pgoff,
+						  .prot = m.prot,
+						  .shared = m.flags & MAP_SHARED,
+						  .file = { m.maj, m.min, m.ino, m.ino_generation },
+						  .build_id = m.build_id_len ? m.build_id : NULL,
+						  .build_id_len = m.build_id_len,
+						  .misc = r->misc,
+						  .path = m.path },
+			err);
 }
 
 int unwound_note(struct unwound *u, const uint8_t *p, size_t size, struct err *err)
 {
-	switch (ld32(p)) {
+	const struct pd_record r = {
+		.p = p, .size = (uint16_t)size, .type = ld32(p), .misc = ld16(p + 4)
+	};
+	struct pd_task task;
+	struct pd_comm comm;
+
+	switch (r.type) {
 	case PERF_RECORD_MMAP2:
-		return enter_mmap2(u, p, size, err);
+		return enter_mapping(u, &r, err);
 	case PERF_RECORD_FORK:
-		return size < HEAD + 8
-			       ? 0
-			       : live_fork(u->live, ld32(p + HEAD), ld32(p + HEAD + 4), err);
+		return pd_task_get(&r, &task) ? 0 : live_fork(u->live, task.pid, task.ppid, err);
 	case PERF_RECORD_EXIT:
-		if (size >= HEAD + 8)
-			live_exit(u->live, ld32(p + HEAD));
+		if (!pd_task_get(&r, &task))
+			live_exit(u->live, task.pid);
 		return 0;
 	case PERF_RECORD_COMM:
-		if (size >= HEAD + 8 && ld16(p + 4) & PERF_RECORD_MISC_COMM_EXEC)
-			live_exec(u->live, ld32(p + HEAD));
+		if (!pd_comm_get(&r, &comm) && comm.exec)
+			live_exec(u->live, comm.pid);
 		return 0;
 	default:
 		return 0;
