@@ -8,6 +8,8 @@
 #include "measure/sampling/sampling_int.h"
 #include "perfdata/perfdata.h"
 
+#define PERF_STACK_SIZE 8192u /* perf's own size of a copy */
+
 static void put_flags(struct buf *b, const struct perf_event_attr *a)
 {
 	const struct {
@@ -83,9 +85,12 @@ static void put_perf_record_line(struct buf *b, const struct sampling *r)
 		buf_printf(b, " -F %llu", (unsigned long long)(o->freq ? o->freq : 4000));
 	if (o->call_graph)
 		buf_printf(b, " --call-graph %s",
-			   !*o->call_graph		      ? "fp"
-			   : !strcmp(o->call_graph, "unwind") ? "dwarf"
-							      : o->call_graph);
+			   r->copies_stacks ? "dwarf"
+			   : *o->call_graph ? o->call_graph
+					    : "fp");
+	if (o->call_graph && r->ev[0].attr.sample_stack_user &&
+	    r->ev[0].attr.sample_stack_user != PERF_STACK_SIZE)
+		buf_printf(b, ",%u", r->ev[0].attr.sample_stack_user);
 	if (o->wait)
 		buf_puts(b, " --switch-events");
 	if (sampling_whole(r) && !o->cpu)

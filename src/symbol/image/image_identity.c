@@ -62,6 +62,26 @@ bool identity_same(const struct file_identity *a, const struct file_identity *b)
 	return a->maj == b->maj && a->min == b->min && a->ino == b->ino && !identity_differs(a, b);
 }
 
+/* The kernel's record has the device of the layer, stat() that of the overlay. */
+static bool is_of_layer(const struct file_identity *mapped, int fd)
+{
+	static const uint32_t overlay = OVERLAYFS_SUPER_MAGIC;
+	struct stat st;
+
+	return fs_type_in(fd, &overlay, 1) == 1 && !fstat(fd, &st) && S_ISREG(st.st_mode) &&
+	       st.st_ino == mapped->ino;
+}
+
+bool image_is_certain(const struct images *set, const struct image *im, int fd)
+{
+	struct file_identity here;
+
+	if (!set->opts.inodes_here || !im->key.file.ino)
+		return false;
+	here = identity_of(fd);
+	return here.ino ? identity_same(&here, &im->key.file) : is_of_layer(&im->key.file, fd);
+}
+
 /* Whether another image of that path is the file `here`. */
 static bool is_anothers(const struct images *set, const struct image *im,
 			const struct file_identity *here)

@@ -70,30 +70,38 @@ void image_try_places(struct images *set, struct image *im)
 	}
 }
 
+/* The file at a path of a process: by the recorded build-id, or else by its inode. */
+static void try_process_file(struct images *set, struct image *im, const char *root,
+			     const char *path, unsigned how)
+{
+	struct err why = ERR_INIT;
+	struct stat st;
+	int fd = file_in_open(root, path, how, &st, &why);
+
+	image_failed(im, &why);
+	if (fd >= 0 && !im->key.build_id_len && !image_is_certain(set, im, fd))
+		(void)close(fd);
+	else if (fd >= 0)
+		image_try_fd(set, im, fd, &st, root, path);
+}
+
 void image_try_processes(struct images *set, struct image *im)
 {
 	size_t len = image_live_len(im->key.path);
 	char path[4096];
 
-	if (im->code.path || !im->key.build_id_len || im->key.guest || im->key.path[0] != '/' ||
-	    set->opts.sysroot || len >= sizeof(path))
+	if (im->code.path || im->key.guest || im->key.path[0] != '/' || set->opts.sysroot ||
+	    len >= sizeof(path))
 		return;
 	(void)snprintf(path, sizeof(path), "%.*s", (int)len, im->key.path);
 	for (size_t i = 0; i < sizeof(im->pid) / sizeof(im->pid[0]) && im->pid[i] && !im->code.path;
 	     i++) {
-		char root[64], name[64];
-		struct err why = ERR_INIT;
-		struct stat st;
-		int fd;
+		char root[64], exe[64];
 
 		(void)snprintf(root, sizeof(root), "/proc/%u/root", im->pid[i]);
-		fd = file_in_open(root, path, FILE_IN_LINKS, &st, &why);
-		if (fd >= 0)
-			image_try_fd(set, im, fd, &st, root, path);
-		(void)snprintf(name, sizeof(name), "/proc/%u/exe", im->pid[i]);
-		fd = im->code.path ? -1 : file_in_open(NULL, name, FILE_IN_PROC, &st, &why);
-		image_failed(im, &why);
-		if (fd >= 0)
-			image_try_fd(set, im, fd, &st, NULL, name);
+		try_process_file(set, im, root, path, FILE_IN_LINKS);
+		(void)snprintf(exe, sizeof(exe), "/proc/%u/exe", im->pid[i]);
+		if (!im->code.path)
+			try_process_file(set, im, NULL, exe, FILE_IN_PROC);
 	}
 }

@@ -147,6 +147,8 @@ bool identity_same(const struct file_identity *a, const struct file_identity *b)
 /* Whether the open file is certainly not the recorded one; then sets the refusal, and drops a
  * build-id of the header that is another image's. fd -1: false. Does not close it. */
 bool image_is_replaced(const struct images *set, struct image *im, int fd, const char *name);
+/* Returns true if the open file certainly is the recorded one, by its inode. */
+bool image_is_certain(const struct images *set, const struct image *im, int fd);
 /* Sets the doubt if the open file has the header's build-id, but not the recorded inode. */
 void image_doubt(const struct images *set, struct image *im, int fd, const char *name);
 

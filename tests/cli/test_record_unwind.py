@@ -1,0 +1,191 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""record -g=unwind of real programs, where nothing is as in the build directory: built without frame pointers, stripped,
+moved, gone before the report, in a mount namespace of their own, with threads, forks, exec and a library that is opened in the
+middle; attached to, and among all others. Chains are compared with the program's own calls. (The chains themselves, sample by
+sample: tests/symbol/test_unwind.py.)"""
+import atexit
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from tap import CYCLADE, PERF, SANITIZED, Tap, run  # noqa: E402
+
+t = Tap()
+tmp = tempfile.TemporaryDirectory()
+os.chdir(tmp.name)
+
+PROGRAM = r"""
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#define NI __attribute__((noinline))
+volatile long sink;
+NI void leaf(long n) { for (long i = 0; i < n; i++) sink += i * i; }
+NI int deep(int depth, long n) { volatile char pad[40]; pad[0] = (char)depth; int r = depth ? deep(depth - 1, n) : (leaf(n), 0); return r + pad[0]; }
+NI int first(long n) { return deep(20, n) + 1; }
+NI int second(long n) { return first(n) + 1; }
+static void *thread(void *n) { sink += second(*(long *)n); return NULL; }
+int main(int argc, char **argv)
+{
+	long n = argc > 2 ? atol(argv[2]) : 40000000;
+	const char *how = argc > 1 ? argv[1] : "";
+	if (!strcmp(how, "thread")) { pthread_t p; pthread_create(&p, NULL, thread, &n); pthread_join(p, NULL); return 0; }
+	if (!strcmp(how, "fork")) { pid_t c = fork(); if (c) { waitpid(c, NULL, 0); return 0; } }
+	if (!strcmp(how, "exec")) { execl(argv[0], argv[0], "plain", argv[2], (char *)0); return 1; }
+	if (!strcmp(how, "open")) {
+		void *lib; int (*call)(int (*)(long), long);
+		sink += second(n / 4);
+		lib = dlopen("./lib.so", RTLD_NOW);
+		if (!lib) return 1;
+		*(void **)&call = dlsym(lib, "call");
+		sink += call(second, n);
+		return 0;
+	}
+	if (!strcmp(how, "always")) for (;;) sink += second(1000000);
+	sink += second(n);
+	if (!strcmp(how, "stay")) sleep(2); /* its files can be opened while it lives */
+	return 0;
+}
+"""
+LIB = "int call(int (*f)(long), long n) { return f(n) + 1; }"
+N = "150000000" if not SANITIZED else "60000000"
+FLAGS = ["-O2", "-fomit-frame-pointer", "-fno-optimize-sibling-calls", "-fno-ipa-cp", "-fno-ipa-icf", "-Wl,--build-id"]
+
+
+def record(name, *program, more=()):
+    """The recording of a program, or of what `more` names: samples that were unwound, and the share that reached the thread's start."""
+    argv = [CYCLADE, "record", "-g=unwind", "-e", "cpu-clock:u", "-F", "997", "-o", name, *more, *(["--", *program] if program else [])]
+    p = subprocess.run(argv, capture_output=True, text=True, errors="replace", check=False, timeout=300)
+    m = re.search(r"call chains: ([\d.]+) % of ([\d,]+) reach the thread's start", p.stderr)
+    return p, (int(m[2].replace(",", "")), float(m[1])) if m else (0, 0.0)
+
+
+def whole(what, p, got):
+    """All but those of the loader's first instructions and of a thread's last ones."""
+    n, share = got
+    t.ok(p.returncode == 0 and n > 20 and share * n / 100 >= n - max(3, n / 20), "%s: chains reach the thread's start (%.1f %% of %d)" % (what, share, n), p.stderr)
+
+
+def stacks(name, *words):
+    """{stack of functions from the outermost, without the thread's name: samples}"""
+    out = {}
+    for line in run("report", name, "--format", "folded", "--no-cache", *words).stdout.splitlines():
+        stack, n = line.rsplit(" ", 1)
+        frames = tuple(stack.split(";")[1:])
+        out[frames] = out.get(frames, 0) + int(n)
+    return out
+
+
+def expected(what, name, calls, most=0.1, words=()):
+    """Samples in leaf() come through these functions, one by one."""
+    found = {s: n for s, n in stacks(name, *words).items() if s and s[-1] == "leaf"}
+    total = sum(found.values())
+    right = sum(n for s, n in found.items() if s[-len(calls):] == tuple(calls))
+    t.ok(total and right >= (1 - most) * total, "%s: the callers are the program's (%d of %d)" % (what, right, total), list(found.items())[:3])
+
+
+if not shutil.which("gcc") or os.uname().machine not in ("x86_64", "aarch64"):
+    t.skip("everything", "no gcc, or no unwinder for this machine")
+    t.done()
+with open("p.c", "w", encoding="ascii") as f:
+    f.write(PROGRAM)
+with open("lib.c", "w", encoding="ascii") as f:
+    f.write(LIB)
+subprocess.run(["gcc", *FLAGS, "p.c", "-o", "prog", "-ldl", "-pthread"], check=True)
+subprocess.run(["gcc", *FLAGS, "-shared", "-fPIC", "lib.c", "-o", "lib.so"], check=True)
+CALLS = ["second", "first", *["deep"] * 21, "leaf"]
+
+p, got = record("plain.data", "./prog", "plain", N)
+if p.returncode == 125 or not got[0]:
+    t.skip("everything", "neither can record so here: %s" % p.stderr.strip()[:80])
+    t.done()
+whole("a program without frame pointers", p, got)
+expected("a program without frame pointers", "plain.data", ["main", *CALLS])
+if PERF:
+    r = subprocess.run([PERF, "script", "-i", "plain.data", "-F", "ip,sym"], capture_output=True, text=True, errors="replace", check=False)
+    blocks = [b for b in r.stdout.split("\n\n") if " leaf\n" in b + "\n"]
+    t.ok(r.returncode == 0 and blocks and sum(b.count(" deep\n") == 21 and " main" in b for b in blocks) >= 0.9 * len(blocks),
+         "perf reads the same callers", r.stdout[:600] + r.stderr[-200:])
+else:
+    t.skip("perf reads the same callers", "no perf")
+for how, outer in (("thread", "thread"), ("fork", "main"), ("exec", "main")):
+    p, got = record(how + ".data", "./prog", how, N)
+    whole(how, p, got)
+    expected(how, how + ".data", [outer, *CALLS])
+p, got = record("open.data", "./prog", "open", N)
+whole("a library that is opened in the middle", p, got)
+found = stacks("open.data")
+through = sum(n for s, n in found.items() if s[-1:] == ("leaf",) and "call" in s)
+total = sum(n for s, n in found.items() if s[-1:] == ("leaf",))
+t.ok(total and abs(through / total - 0.8) < 4 * (0.8 * 0.2 / got[0]) ** 0.5, "and its part of the calls goes through it (%d of %d)" % (through, total), p.stderr)
+
+# ---- elsewhere, stripped, gone
+os.mkdir("away")
+shutil.copy("prog", "away/stripped")
+subprocess.run(["strip", "away/stripped"], check=True)
+p, got = record("stripped.data", os.path.abspath("away/stripped"), "plain", N)
+whole("a stripped program elsewhere", p, got)
+shutil.copy("prog", "away/gone")
+p, got = record("gone.data", "away/gone", "plain", N)
+os.unlink("away/gone")
+whole("a program that is removed before the report", p, got)
+depth = max((len(s) for s in stacks("gone.data")), default=0)
+t.ok(depth > 22, "whose chains are in the recording all the same", depth)
+
+# ---- attached to, also one whose file is removed; the whole machine
+busy = subprocess.Popen(["./prog", "always"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+atexit.register(busy.kill)
+shutil.copy("prog", "away/left")
+left = subprocess.Popen(["away/left", "always"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+atexit.register(left.kill)
+time.sleep(0.3)
+os.unlink("away/left")
+p, got = record("pid.data", more=["-p", str(busy.pid), "--for", "1s"])
+whole("a program that runs already", p, got)
+expected("a program that runs already", "pid.data", ["main", *CALLS])
+p, got = record("left.data", more=["-p", str(left.pid), "--for", "1s"])
+if os.geteuid() == 0:
+    whole("one whose file is removed", p, got)
+else:
+    t.skip("one whose file is removed", "its file can be opened by root alone")
+p, got = record("all.data", more=["-a", "--for", "1s"])
+if p.returncode == 125:
+    t.skip("the whole machine", "needs more rights")
+else:
+    expected("the whole machine", "all.data", ["main", *CALLS], words=("--comm", "prog"))
+for x in (busy, left):
+    x.kill()
+    x.wait()
+
+# ---- a file system that only the program sees
+for d in ("inside", "lower"):
+    os.mkdir(d)
+shutil.copy("prog", "lower/own")
+for name, mount in (("tmpfs", "mount -t tmpfs none inside && cp prog inside/own"),
+                    ("an overlay", "mount -t tmpfs none inside && mkdir inside/u inside/w inside/m && mount -t overlay -o lowerdir=lower,upperdir=inside/u,workdir=inside/w none inside/m")):
+    own = "inside/m/own" if "overlay" in name else "inside/own"
+    if subprocess.run(["unshare", "-m", "sh", "-c", mount + " && ./" + own + " plain 1"], capture_output=True, check=False).returncode:
+        t.skip("a program on %s that it alone sees" % name, "no such mount here")
+        continue
+    p, got = record("inside.data", "unshare", "-m", "sh", "-c", "%s && exec ./%s stay %s" % (mount, own, N))
+    whole("a program on %s that it alone sees" % name, p, got)
+
+# ---- the option
+r = run("record", "-g=unwnd", "--", "true")
+t.ok(r.returncode == 125 and "fp|dwarf|unwind|lbr" in r.stderr and not r.stdout, "a word that is wrong: the right ones", r.stderr)
+said = run("record", "-g=unwind", "--dry-run", "-e", "cpu-clock", "--", "true").stdout
+t.ok("--call-graph dwarf,16384" in said and re.search(r"stack +16384 bytes", said), "--dry-run: the size of copies, and perf's words for it", said)
+said = run("record", "-g=unwind", "--stack-size", "4096", "--dry-run", "-e", "cpu-clock", "--", "true").stdout
+t.ok("--call-graph dwarf,4096" in said, "another size", said)
+p, got = record("short.data", "./prog", "plain", N, more=["--stack-size", "512"])
+t.ok(p.returncode == 0 and got[1] < 20 and "--stack-size" in p.stderr, "copies that are too short: what to do", p.stderr)
+t.done()
