@@ -421,32 +421,6 @@ static int copy_file(struct file_map *m, int fd, const struct stat *st, const ch
 	return c ? 0 : -1;
 }
 
-int file_map_own(struct file_map *own, const struct file_map *m)
-{
-	struct file_copy *c;
-
-	*own = (struct file_map){ .p = m->p, .len = m->len };
-	if (!m->copy) {
-		int rc = !m->watch ? 0 : mprotect(m->p, m->len, PROT_READ | PROT_WRITE);
-
-		if (rc)
-			nomem_note();
-		return rc;
-	}
-	*own = (struct file_map){ 0 };
-	c = file_in_charge(m->len) ? malloc(sizeof(*c) + m->len) : NULL;
-	if (!c)
-		return -1;
-	*c = (struct file_copy){ .users = 1, .len = m->len, .size = m->len };
-	memcpy(c->bytes, m->p, m->len);
-	(void)pthread_mutex_lock(&copies_lock);
-	c->next = copies; /* under no file's number: nobody finds it */
-	copies = c;
-	(void)pthread_mutex_unlock(&copies_lock);
-	*own = (struct file_map){ .p = c->bytes, .len = c->len, .copy = c };
-	return 0;
-}
-
 int file_in_map(struct file_map *m, int fd, const struct stat *st, bool copy, const char *name,
 		struct err *err)
 {

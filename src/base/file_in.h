@@ -72,9 +72,6 @@ int file_in_slurp(struct buf *out, int fd, const struct stat *st, size_t limit, 
 /* Mapped private, or read, by the rule above. */
 int file_map_open(struct file_map *m, const char *path, struct err *err) MUST_USE;
 void file_map_close(struct file_map *m);
-/* The same bytes for a caller that writes to them, while `m` stays: the mapping itself, or a copy
- * of the bytes. To be closed like any other. */
-int file_map_own(struct file_map *own, const struct file_map *m) MUST_USE;
 /* Whether the file became shorter than its mapping while that was read. */
 bool file_map_cut(const struct file_map *m);
 

@@ -27,6 +27,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	uint8_t *bytes = malloc(size + 1);
 	struct file_map m = { .p = bytes, .len = size };
+	struct buf own = BUF_INIT;
 	struct src_package *p;
 	uint64_t id, *row;
 	size_t made = 0;
@@ -34,7 +35,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!bytes)
 		return 0;
 	memcpy(bytes, data, size);
-	p = src_package_read(&m);
+	p = src_package_read(&m, &own);
 	for (size_t i = 0; p && made < 64 && u64map_next(&p->rows, &i, &id, &row); made++)
 		make(p, id, size);
 	src_package_free(p);

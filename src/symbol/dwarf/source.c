@@ -6,7 +6,6 @@
  * under the lock the first time an address in it is asked for and then published by one atomic
  * store, so that look-ups in units already read take no lock.
  */
-#include <endian.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -141,88 +140,45 @@ void src_discharge(struct source *s, size_t bytes)
 	s->charged -= bytes;
 }
 
-/* The unpacked size, as the section has it. */
-static size_t unpacked_size(Elf_Scn *scn)
-{
-	const Elf_Data *d;
-	GElf_Chdr head;
-	uint64_t size;
-
-	if (gelf_getchdr(scn, &head))
-		return head.ch_size;
-	d = elf_rawdata(scn, NULL); /* "ZLIB", and the size in big-endian order */
-	if (!d || !d->d_buf || d->d_size < 12)
-		return 0;
-	memcpy(&size, (const char *)d->d_buf + 4, sizeof(size));
-	return be64toh(size);
-}
-
-/* libdw would unpack the sections, but pass over those that it has no memory for. Returns whether
- * there are any. */
-static bool unpack_sections(struct source *s, Elf *elf, bool unpack)
-{
-	Elf_Scn *scn = NULL;
-	bool any = false;
-	size_t names;
-
-	if (elf_getshdrstrndx(elf, &names))
-		return false;
-	while ((scn = elf_nextscn(elf, scn))) {
-		GElf_Shdr mem;
-		const GElf_Shdr *sh = gelf_getshdr(scn, &mem);
-		const char *name = sh ? elf_strptr(elf, names, sh->sh_name) : NULL;
-
-		if (!name ||
-		    (strncmp(name, ".zdebug_", 8) != 0 &&
-		     (strncmp(name, ".debug_", 7) != 0 || !(sh->sh_flags & SHF_COMPRESSED))))
-			continue;
-		any = true;
-		if (!unpack || !src_charge(s, unpacked_size(scn)))
-			continue;
-		if (name[1] == 'z')
-			(void)elf_compress_gnu(scn, 0, 0);
-		else
-			(void)elf_compress(scn, 0, 0);
-	}
-	return any;
-}
-
-static Elf *elf_of(const struct file_map *m)
-{
-	Elf *elf = elf_memory((char *)m->p, m->len);
-
-	if (elf && elf_kind(elf) == ELF_K_ELF)
-		return elf;
-	(void)elf_end(elf);
-	return NULL;
-}
-
-int src_begin(struct source *s, const struct file_map *m, struct file_map *own, Elf **elf,
-	      Dwarf **dw)
+int src_begin(const void *p, size_t len, Elf **elf, Dwarf **dw)
 {
 	*dw = NULL;
-	*elf = elf_of(m);
-	if (*elf && unpack_sections(s, *elf, false)) {
+	*elf = elf_memory((char *)(uintptr_t)p, len);
+	if (*elf && elf_kind(*elf) != ELF_K_ELF) {
 		(void)elf_end(*elf);
-		*elf = file_map_own(own, m) ? NULL : elf_of(own);
-		if (*elf)
-			(void)unpack_sections(s, *elf, true);
+		*elf = NULL;
 	}
-	if (!*elf)
-		return -1;
-	*dw = dwarf_begin_elf(*elf, DWARF_C_READ, NULL);
+	*dw = *elf ? dwarf_begin_elf(*elf, DWARF_C_READ, NULL) : NULL;
 	if (!*dw)
 		return -1;
 	(void)dwarf_new_oom_handler(*dw, nomem_die);
 	return 0;
 }
 
+/* The file's bytes, or those of one in which nothing is packed; NULL: it is no ELF file. */
+static const void *unpacked_bytes(struct source *s, const struct file_map *m, size_t *len)
+{
+	struct elf_file f;
+	bool packed;
+
+	if (elf_file_read(&f, m->p, m->len, "", NULL))
+		return NULL;
+	packed = src_is_packed(&f);
+	if (packed)
+		src_unpack(s, &f, s->path ? s->path : "the file", &s->own);
+	elf_file_free(&f);
+	*len = packed ? s->own.len : m->len;
+	return packed ? (const void *)s->own.s : m->p;
+}
+
 /* Over `m`, whose bytes stay. */
 static int open_elf(struct source *s, const struct file_map *m, struct err *err)
 {
-	s->file_size = m->len;
+	const void *p;
+
 	nomem_begin();
-	if (!src_begin(s, m, &s->own, &s->elf, &s->dw)) {
+	p = unpacked_bytes(s, m, &s->file_size);
+	if (p && !src_begin(p, s->file_size, &s->elf, &s->dw)) {
 		src_find_alternate(s);
 		src_find_line_sections(s);
 		read_code_segments(s);
@@ -303,9 +259,9 @@ void source_free(struct source *s)
 	src_made_end(&s->skeletons);
 	src_made_end(&s->alternate);
 	src_made_end(&s->nothing);
-	file_map_close(&s->alternate_own);
+	buf_free(&s->alternate_own);
 	file_map_close(&s->alternate_map);
-	file_map_close(&s->own);
+	buf_free(&s->own);
 	file_map_close(&s->map);
 	if (s->split_fd >= 0)
 		(void)close(s->split_fd);

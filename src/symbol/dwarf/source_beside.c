@@ -119,12 +119,30 @@ static bool join_copy(struct source *s, struct src_split *split, const void *p, 
 	return joined;
 }
 
+/* Fills `own` if the file is packed. False: it is no ELF file. */
+static bool unpack_beside(struct source *s, const struct file_map *m, const char *name,
+			  struct buf *own)
+{
+	struct elf_file f;
+
+	if (elf_file_read(&f, m->p, m->len, "", NULL))
+		return false;
+	if (src_is_packed(&f))
+		src_unpack(s, &f, name, own);
+	elf_file_free(&f);
+	return true;
+}
+
 static bool try_dwo(struct source *s, struct src_split *split, const char *dir, const char *name,
 		    uint64_t id)
 {
 	struct file_map m = { 0 };
-	bool joined = open_named(s, dir, name, &m) && join_copy(s, split, m.p, m.len, id);
+	struct buf own = BUF_INIT;
+	bool joined = open_named(s, dir, name, &m) && unpack_beside(s, &m, name, &own) &&
+		      join_copy(s, split, own.len ? (const void *)own.s : m.p,
+				own.len ? own.len : m.len, id);
 
+	buf_free(&own);
 	file_map_close(&m);
 	return joined;
 }
@@ -138,8 +156,9 @@ static bool try_package(struct source *s, struct src_split *split, uint64_t id)
 
 	if (!s->package_tried && s->path) {
 		(void)snprintf(name, sizeof(name), "%s.dwp", path_base(s->path));
-		if (open_named(s, NULL, name, &m))
-			s->package = src_package_read(&m);
+		if (open_named(s, NULL, name, &m) && unpack_beside(s, &m, name, &unit))
+			s->package = src_package_read(&m, &unit);
+		buf_free(&unit);
 		file_map_close(&m);
 	}
 	s->package_tried = true;
@@ -194,26 +213,38 @@ const Dwarf_Die *src_skeleton(const struct source *s, const Dwarf_Die *die)
 
 /* ---- dwz's alternate --------------------------------------------------------------------- */
 
-/* Whether the file has the id; then libdw gets its units. Files that share no unit may share
- * strings: libdw takes no file of strings alone, so they get a file of ours around them. */
-static bool read_alternate(struct source *s, const void *id, size_t len)
+/* Libdw gets its units. Files that share no unit may share strings: libdw takes no file of strings
+ * alone, so they get a file of ours around them. */
+static bool begin_alternate(struct source *s, const struct elf_file *f)
 {
 	struct src_made *a = &s->alternate;
-	const struct elf_sec *strings;
+	const struct elf_sec *strings = elf_section(f, ".debug_str");
+
+	if (elf_section(f, ".debug_info"))
+		return strings && !src_begin(f->p, f->len, &a->elf, &a->dw);
+	return strings && src_make_strings(s, a, strings->data, strings->size);
+}
+
+/* Whether the file has the id, and something that libdw reads. */
+static bool read_alternate(struct source *s, const void *id, size_t len)
+{
+	struct elf_file f, plain;
 	const uint8_t *its;
-	struct elf_file f;
-	bool found = false;
+	bool found;
 
 	if (elf_file_read(&f, s->alternate_map.p, s->alternate_map.len, "", NULL))
 		return false;
-	strings = elf_section(&f, ".debug_str");
-	if (elf_build_id(&f, &its) != len || memcmp(its, id, len) != 0)
-		;
-	else if (elf_section(&f, ".debug_info") || elf_section(&f, ".zdebug_info"))
-		found = (strings || elf_section(&f, ".zdebug_str")) &&
-			!src_begin(s, &s->alternate_map, &s->alternate_own, &a->elf, &a->dw);
-	else if (strings && strings->data && !(strings->flags & SHF_COMPRESSED))
-		found = src_make_strings(s, a, strings->data, strings->size);
+	found = elf_build_id(&f, &its) == len && !memcmp(its, id, len);
+	if (found && src_is_packed(&f)) {
+		src_unpack(s, &f, "dwz's file", &s->alternate_own);
+		found = !elf_file_read(&plain, s->alternate_own.s, s->alternate_own.len, "", NULL);
+		if (found) {
+			found = begin_alternate(s, &plain);
+			elf_file_free(&plain);
+		}
+	} else if (found) {
+		found = begin_alternate(s, &f);
+	}
 	elf_file_free(&f);
 	return found;
 }
@@ -223,7 +254,7 @@ static bool take_alternate(struct source *s, bool opened, const void *id, size_t
 	if (opened && read_alternate(s, id, len))
 		return true;
 	src_made_end(&s->alternate);
-	file_map_close(&s->alternate_own);
+	buf_free(&s->alternate_own);
 	file_map_close(&s->alternate_map);
 	return false;
 }

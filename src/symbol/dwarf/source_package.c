@@ -94,11 +94,13 @@ static int read_package_index(struct src_package *p)
 	return c.bad ? -1 : read_index_rows(p, id, row, slots, units);
 }
 
-struct src_package *src_package_read(struct file_map *m)
+struct src_package *src_package_read(struct file_map *m, struct buf *own)
 {
 	struct src_package *p = xcalloc(1, sizeof(*p));
+	const void *bytes = own->len ? (const void *)own->s : m->p;
 
-	if (elf_file_read(&p->elf, m->p, m->len, "", NULL) || read_package_index(p)) {
+	if (elf_file_read(&p->elf, bytes, own->len ? own->len : m->len, "", NULL) ||
+	    read_package_index(p)) {
 		src_package_free(p);
 		return NULL;
 	}
@@ -109,7 +111,9 @@ struct src_package *src_package_read(struct file_map *m)
 		p->from[i] = sec && !(sec->flags & SHF_COMPRESSED) ? sec : NULL;
 	}
 	p->map = *m;
-	memset(m, 0, sizeof(*m));
+	p->own = *own;
+	*m = (struct file_map){ 0 };
+	*own = (struct buf)BUF_INIT;
 	return p;
 }
 
@@ -120,6 +124,7 @@ void src_package_free(struct src_package *p)
 	u64map_free(&p->rows);
 	elf_file_free(&p->elf);
 	file_map_close(&p->map);
+	buf_free(&p->own);
 	free(p);
 }
 

@@ -134,7 +134,7 @@ struct src_split {
 	bool tried;
 };
 
-enum { SRC_ELF_SECTIONS = 8 };
+enum { SRC_ELF_SECTIONS = 32 };
 
 struct src_elf { /* one that is being made */
 	bool big, is64;
@@ -142,10 +142,13 @@ struct src_elf { /* one that is being made */
 	const char *const *name;
 	size_t n;
 	struct buf section[SRC_ELF_SECTIONS];
+	const struct elf_seg *seg; /* program headers */
+	size_t n_seg;
 };
 
 struct src_package { /* a .dwp */
 	struct file_map map;
+	struct buf own; /* instead, if it was packed */
 	struct elf_file elf;
 	const struct elf_sec *from[SRC_ELF_SECTIONS]; /* of source_package.c; NULL: it has none */
 	unsigned version;			      /* of its index: DWARF's from 5 on */
@@ -166,7 +169,7 @@ struct source {
 	char *root, *path;
 	uid_t user;	     /* who may read the files that it names */
 	struct file_map map; /* NULL bytes: they are the caller's */
-	struct file_map own; /* the bytes for libelf: it writes to a file that is packed */
+	struct buf own;	     /* the bytes for libelf, if the file is packed */
 	bool foreign;	     /* others can write it: memory for it is charged */
 	size_t charged;	     /* to the budget of base/file_in.h */
 	Elf *elf;
@@ -187,8 +190,9 @@ struct source {
 	struct u64map headers; /* a unit's address -> a struct line_files in the arena */
 	/* source_beside.c, source_skeleton.c */
 	struct src_made nothing, skeletons; /* the alternate of files without one; for libdw */
-	struct src_made alternate; /* no bytes: those are alternate_own's, if it has units */
-	struct file_map alternate_map, alternate_own;
+	struct src_made alternate;	    /* no bytes: alternate_own's if the file is packed */
+	struct file_map alternate_map;
+	struct buf alternate_own;
 	struct src_package *package; /* the .dwp; NULL: none */
 	bool package_tried, splits_made;
 	int split_fd; /* the file that libdw finds for a skeleton; -1: none */
@@ -217,10 +221,9 @@ static inline void src_unlock(struct source *s)
 bool src_charge(struct source *s, size_t bytes) MUST_USE;
 /* Gives back some of it before. */
 void src_discharge(struct source *s, size_t bytes);
-/* libelf and libdw over a file's bytes, which stay; `own` is to be closed after both. nomem_die()
- * is libdw's handler for lack of memory: each Dwarf must have it. */
-int src_begin(struct source *s, const struct file_map *m, struct file_map *own, Elf **elf,
-	      Dwarf **dw) MUST_USE;
+/* libelf and libdw over an ELF file in memory in which nothing is packed, and which stays.
+ * nomem_die() is libdw's handler for lack of memory: each Dwarf must have it. */
+int src_begin(const void *p, size_t len, Elf **elf, Dwarf **dw) MUST_USE;
 
 /* An attribute that is a number, or a text. False, NULL: it has none, or one of another form. */
 bool src_number(const Dwarf_Die *die, unsigned name, uint64_t *v);
@@ -263,8 +266,14 @@ void src_elf_put(const struct src_elf *m, struct buf *b, uint64_t v, size_t byte
 void src_elf_make(struct src_elf *m, struct buf *file); /* frees the sections */
 void src_elf_free(struct src_elf *m);			/* those of a file that is not made */
 
-/* source_package.c: takes over the bytes; NULL: it is no package. */
-struct src_package *src_package_read(struct file_map *m) MUST_USE;
+/* source_unpack.c. Whether any section is packed; fills `file` with one that has the segments and
+ * the debug sections of `f`, unpacked. Those that cannot be unpacked are left out, and the first is
+ * noted. `path` is for that note. The sizes stay charged. */
+bool src_is_packed(const struct elf_file *f);
+void src_unpack(struct source *s, const struct elf_file *f, const char *path, struct buf *file);
+
+/* source_package.c: takes over `m`, or `own` if that is not empty; NULL: it is no package. */
+struct src_package *src_package_read(struct file_map *m, struct buf *own) MUST_USE;
 void src_package_free(struct src_package *p); /* NULL is fine */
 /* Fills `file`, which the caller frees, with a .dwo of the unit with that id. False: none. */
 bool src_package_unit(const struct src_package *p, uint64_t id, struct buf *file) MUST_USE;

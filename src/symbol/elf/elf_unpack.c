@@ -4,6 +4,7 @@
 #include "symbol/elf/elf_unpack.h"
 
 #include <elf.h>
+#include <endian.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
@@ -22,13 +23,13 @@
 
 #define STEP ((size_t)1 << 20)
 
-static const char *const too_large = "unpacks to more than 256 MiB";
+static const char *const too_large = "is packed too densely to be debug information";
 
 struct unpacking {
 	const uint8_t *in;
 	size_t in_len;
 	uint8_t *out;
-	size_t len, cap;
+	size_t len, cap, most;
 };
 
 static bool is_zdebug(const struct elf_sec *s)
@@ -47,9 +48,11 @@ static bool make_unpack_room(struct unpacking *u)
 {
 	if (u->len < u->cap)
 		return true;
-	if (u->cap >= ELF_UNPACK_MAX)
+	if (u->cap >= u->most)
 		return false;
 	u->cap = u->cap ? u->cap * 2 : STEP;
+	if (u->cap > u->most)
+		u->cap = u->most;
 	u->out = xreallocarray(u->out, u->cap, 1);
 	return true;
 }
@@ -111,9 +114,36 @@ static const char *unpacked(struct unpacking *u, const char *why, uint8_t **p, s
 	return why;
 }
 
+static size_t packed_head(const struct elf_file *f, const struct elf_sec *s)
+{
+	return is_zdebug(s) ? 12 : f->is64 ? sizeof(Elf64_Chdr) : sizeof(Elf32_Chdr);
+}
+
+uint64_t elf_unpacked_size(const struct elf_file *f, const struct elf_sec *s)
+{
+	uint64_t size;
+
+	if (!s->data || s->size < packed_head(f, s))
+		return 0;
+	if (!is_zdebug(s))
+		return f->is64 ? elf_u64(f, s->data + offsetof(Elf64_Chdr, ch_size))
+			       : elf_u32(f, s->data + offsetof(Elf32_Chdr, ch_size));
+	memcpy(&size, s->data + 4, sizeof(size));
+	return be64toh(size);
+}
+
+static size_t unpack_most(size_t packed)
+{
+	size_t most;
+
+	if (__builtin_mul_overflow(packed, (size_t)ELF_UNPACK_RATIO, &most))
+		return SIZE_MAX / 2;
+	return most > ELF_UNPACK_MAX ? most : ELF_UNPACK_MAX;
+}
+
 const char *elf_unpack(const struct elf_file *f, const struct elf_sec *s, uint8_t **p, size_t *len)
 {
-	size_t head = is_zdebug(s) ? 12 : f->is64 ? sizeof(Elf64_Chdr) : sizeof(Elf32_Chdr);
+	size_t head = packed_head(f, s);
 	struct unpacking u = { .in = NULL };
 	uint32_t type = ELFCOMPRESS_ZLIB;
 
@@ -125,6 +155,7 @@ const char *elf_unpack(const struct elf_file *f, const struct elf_sec *s, uint8_
 		type = 0;
 	u.in = s->data + head;
 	u.in_len = (size_t)s->size - head;
+	u.most = unpack_most(u.in_len);
 	return unpacked(&u,
 			type == ELFCOMPRESS_ZLIB ? unpack_zlib(&u)
 			: type == ELFCOMPRESS_ZSTD
@@ -171,7 +202,9 @@ static const char *unpack_lzma(struct unpacking *u)
 const char *elf_minidebug(const struct elf_file *f, uint8_t **p, size_t *len)
 {
 	const struct elf_sec *s = elf_section(f, ".gnu_debugdata");
-	struct unpacking u = { .in = s ? s->data : NULL, .in_len = s ? (size_t)s->size : 0 };
+	struct unpacking u = { .in = s ? s->data : NULL,
+			       .in_len = s ? (size_t)s->size : 0,
+			       .most = ELF_UNPACK_MAX };
 
 	return unpacked(&u, s ? unpack_lzma(&u) : NULL, p, len);
 }
