@@ -45,6 +45,7 @@ struct cli {
 	struct text_list beside_derived;     /* its other names */
 	double progress_from, progress_last; /* seconds, monotonic; 0: not begun */
 	bool progress_shown;
+	size_t progress_wide; /* columns of the line that is there */
 	struct starter pager;
 };
 
@@ -143,6 +144,9 @@ int cli_out_fail(struct cli_out *o, const struct err *why);
 /* Progress on stderr: one line, only on a terminal, only after half a second. NAN: how much is
  * done is not known, the time is shown. */
 void cli_progress(void *cli, double fraction);
+/* The same with a line of the caller's, of at most CLI_PROGRESS_WIDE columns, without an end. */
+enum { CLI_PROGRESS_WIDE = 72 };
+void cli_progress_line(struct cli *cli, const char *line);
 void cli_progress_end(struct cli *cli);
 
 /* Directories by XDG and HOME, in the cli's arena; NULL if there is none, or it is not this

@@ -630,38 +630,63 @@ static double seconds_now(void)
 	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
 }
 
+static bool progress_due(struct cli *cli, double now)
+{
+	if (cli->opt.quiet || !isatty(STDERR_FILENO))
+		return false;
+	if (cli->progress_from == 0)
+		cli->progress_from = cli->progress_last = now;
+	if (now - cli->progress_from < 0.5 || now - cli->progress_last < 0.1)
+		return false;
+	cli->progress_last = now;
+	return true;
+}
+
+static void put_progress(struct cli *cli, const char *line)
+{
+	char text[CLI_PROGRESS_WIDE + 2];
+
+	(void)snprintf(text, sizeof(text), "\r%-*s", (int)cli->progress_wide, line);
+	put_quietly(STDERR_FILENO, text, strlen(text));
+	cli->progress_wide = strlen(line);
+	cli->progress_shown = true;
+}
+
+void cli_progress_line(struct cli *cli, const char *line)
+{
+	if (progress_due(cli, seconds_now()))
+		put_progress(cli, line);
+}
+
 void cli_progress(void *ctx, double fraction)
 {
 	struct cli *cli = ctx;
 	double now = seconds_now();
-	char line[64];
+	char line[CLI_PROGRESS_WIDE];
 	bool measuring = cli->command == CMD_VALIDATE || cli->command == CMD_CALIBRATE;
 	double left;
 
-	if (cli->opt.quiet || !isatty(STDERR_FILENO))
+	if (!progress_due(cli, now))
 		return;
-	if (cli->progress_from == 0)
-		cli->progress_from = cli->progress_last = now;
-	if (now - cli->progress_from < 0.5 || now - cli->progress_last < 0.1)
-		return;
-	cli->progress_last = now;
-	cli->progress_shown = true;
 	left = fraction > 0 ? (now - cli->progress_from) * (1 - fraction) / fraction : 0;
 	if (isnan(fraction))
-		(void)snprintf(line, sizeof(line), "\rrunning, %.0f s so far ",
+		(void)snprintf(line, sizeof(line), "running, %.0f s so far ",
 			       now - cli->progress_from);
 	else if (measuring)
-		(void)snprintf(line, sizeof(line), "\rmeasuring %3.0f %%, %4.0f s left ",
+		(void)snprintf(line, sizeof(line), "measuring %3.0f %%, %4.0f s left ",
 			       fraction * 100, left);
 	else
-		(void)snprintf(line, sizeof(line), "\rreading %3.0f %%", fraction * 100);
-	put_quietly(STDERR_FILENO, line, strlen(line));
+		(void)snprintf(line, sizeof(line), "reading %3.0f %%", fraction * 100);
+	put_progress(cli, line);
 }
 
 void cli_progress_end(struct cli *cli)
 {
-	if (cli->progress_shown)
-		put_quietly(STDERR_FILENO, "\r                              \r", 32);
+	if (cli->progress_shown) {
+		put_progress(cli, "");
+		put_quietly(STDERR_FILENO, "\r", 1);
+	}
+	cli->progress_wide = 0;
 	cli->progress_shown = false;
 	cli->progress_from = 0;
 }

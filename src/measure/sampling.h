@@ -53,7 +53,7 @@ struct sampling_result {
 	size_t ousted, counters; /* of all counters those that lost their place to others */
 	double wall_s, cpu_s;	 /* cpu_s: user and system of the program; 0 without one */
 	double user_s;		 /* of it */
-	uint64_t tasks;		 /* threads and processes of the program, itself included */
+	uint64_t tasks;		 /* threads and processes that were looked at; 0: not known */
 	bool has_program;
 	int status;		/* of the program, as exit codes go */
 	int killed_by;		/* the signal that ended it; 0: none */
@@ -85,10 +85,13 @@ int sampling_prepare(struct sampling *r, struct err *err) MUST_USE;
 int sampling_next(struct sampling *r, enum counting_event *what, struct err *err) MUST_USE;
 /* The line of SIGUSR1: how much has reached the file. */
 void sampling_so_far(const struct sampling *r, struct buf *out);
+/* What has reached the file, as of the last round. */
+uint64_t sampling_samples(const struct sampling *r);
+uint64_t sampling_bytes(const struct sampling *r);
 /* After a run that came to `rc`, which it returns unless keeping fails. `tree`: text of
  * CYCLADE_TREE for the file's head; NULL, or empty: none. */
 int sampling_keep(struct sampling *r, int rc, const struct buf *tree, struct err *err) MUST_USE;
-/* Whom, when, the program; `wake` and `due` of it are the caller's if there is no path. */
+/* Whom, when, the program; `due` of it is the caller's, and `wake` if there is no path. */
 struct counting *sampling_counting(struct sampling *r);
 const struct sampling_result *sampling_result(const struct sampling *r);
 /* ---- without a path -------------------------------------------------------------------------- */

@@ -43,6 +43,7 @@ struct run_report {
 	size_t files;	       /* so many; 0: it is one, FILE */
 	size_t failed;	       /* of several runs those that did not end with 0 */
 	bool kept;	       /* it was written */
+	double cpu_s;	       /* of all threads together; NAN: not known */
 	uint64_t samples, bytes, lost, throttled;
 	size_t ousted, counters;       /* of all counters those that lost their place to others */
 	const struct wait_view *waits; /* of its threads, in order; NULL: see no_waits */
@@ -53,9 +54,9 @@ struct run_report {
 
 extern const struct document_form run_document;
 
-/* Return true if the program was on no CPU for more than half of its time; put a line about that,
- * which is not made safe. */
-bool run_waited(const struct count_head *h);
+/* Return true if all threads together were on a CPU for less than half of the time; put a line
+ * about that, which is not made safe. */
+bool run_waited(const struct run_report *r);
 void run_put_waited(struct buf *b, const struct run_report *r);
 
 /* The report must outlive the document. */

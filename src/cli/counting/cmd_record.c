@@ -195,18 +195,50 @@ static int open_sampling(struct cli *cli, struct sampling **r, struct measure_op
 	return sampling_open(r, opts, path, NULL, err);
 }
 
+#define LOOK_EVERY 200000000u /* ns: the line of progress */
+
+/* Beside a program, the terminal is the program's. */
+static bool shows_progress(const struct cli *cli)
+{
+	return !cli->args.n && !cli->opt.quiet && isatty(STDERR_FILENO);
+}
+
+static void show_look(struct cli *cli, struct sampling *s)
+{
+	struct counting *k = sampling_counting(s);
+	uint64_t length = cli->opt.measure.for_time;
+	char n[NUM_MAX], size[NUM_MAX];
+	struct buf b = BUF_INIT;
+
+	k->due = counting_clock() + LOOK_EVERY;
+	buf_printf(&b, "%.0f", counting_seconds(k));
+	if (length)
+		buf_printf(&b, " of %.0f", (double)length / 1e9);
+	buf_printf(&b, " s, %s samples, %s; Ctrl-C ends the look",
+		   num_exact(n, sampling_samples(s)), num_bytes(size, sampling_bytes(s)));
+	cli_progress_line(cli, buf_str(&b));
+	buf_free(&b);
+}
+
 int cli_sample(struct cli *cli, struct sampling *s, struct sampled_tree *t, struct err *err)
 {
 	struct style st = cli_style(cli, STDERR_FILENO);
 	enum counting_event what;
 
+	if (shows_progress(cli))
+		sampling_counting(s)->due = counting_clock() + LOOK_EVERY;
 	while (!sampling_next(s, &what, err)) {
 		struct buf b = BUF_INIT;
 		int rc = 0;
 
-		if (what == COUNTING_OVER)
+		if (what == COUNTING_OVER) {
+			cli_progress_end(cli);
 			return 0;
+		}
+		if (what == COUNTING_DUE)
+			show_look(cli, s);
 		if (what == COUNTING_SO_FAR) {
+			cli_progress_end(cli);
 			sampling_so_far(s, &b);
 			rc = t ? sampled_tree_so_far(t, &b, &st, err) : 0;
 			/* asked for by hand: not for --quiet; nobody may be there to read */
@@ -215,8 +247,9 @@ int cli_sample(struct cli *cli, struct sampling *s, struct sampled_tree *t, stru
 		}
 		buf_free(&b);
 		if (rc)
-			return -1;
+			break;
 	}
+	cli_progress_end(cli);
 	return -1;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * run - the main job: record a program, show where its time went, name the next commands.
+ * run - the main job: record a program, or for a while what runs already, show where its time went,
+ * name the next commands.
  */
 #include <math.h>
 #include <signal.h>
@@ -17,7 +18,9 @@
 #include "cli/counting/run_repeats.h"
 #include "cli/counting_out.h"
 #include "cli/recording.h"
+#include "cli/model_choice.h"
 #include "cli/regions.h"
+#include "cli/stat.h"
 #include "report/run.h"
 #include "report/wait_view.h"
 
@@ -32,6 +35,8 @@ struct run_summary {
 	struct run_repeats *repeats; /* -r; NULL: one run */
 	struct counting_out out;
 	struct tree_report tree;
+	const char *target; /* in words, without a program */
+	double cpu_s;	    /* of all threads together; NAN: not known */
 	struct recording rec;
 	struct profile *profile;
 	const struct sampling_wchan *wchan; /* with -r of the first run */
@@ -81,12 +86,41 @@ static void add_step(struct steps *s, const char *verb, const char *file, const 
 	put_step(s, fine, &b, why);
 }
 
-/* `cyclade VERB -- PROGRAM` of the one that ran. */
+static bool put_list(struct buf *b, const char *option, const struct text_list *l)
+{
+	bool fine = true;
+
+	for (size_t i = 0; i < l->n; i++) {
+		buf_printf(b, " %s ", option);
+		fine &= text_put_word(b, l->v[i]);
+	}
+	return fine;
+}
+
+/* " -p 1234": false if it cannot be typed. */
+static bool put_whom(struct buf *b, const struct measure_opts *o)
+{
+	const char *uid = o->uid, *cpu = o->cpu;
+	const struct text_list user = { .v = &uid, .n = uid != NULL };
+	const struct text_list cpus = { .v = &cpu, .n = cpu != NULL };
+
+	if (o->all)
+		buf_puts(b, " -a");
+	return put_list(b, "-p", &o->pid) & put_list(b, "-t", &o->tid) & put_list(b, "-u", &user) &
+	       put_list(b, "-C", &cpus) & put_list(b, "-G", &o->cgroup);
+}
+
+/* `cyclade VERB -- PROGRAM` of the one that ran, or `cyclade VERB -p PID`. */
 static void add_program(struct steps *s, const struct run_summary *o, const char *verb,
 			const char *why)
 {
 	struct buf b = BUF_INIT;
 
+	if (!o->cli->args.n) {
+		buf_printf(&b, "cyclade %s", verb);
+		put_step(s, put_whom(&b, &o->cli->opt.measure), &b, why);
+		return;
+	}
 	put_step(s, again_put_program(&b, verb, o->cli->args.v, o->cli->args.n), &b, why);
 }
 
@@ -98,7 +132,7 @@ static void add_steps_of_repeats(struct steps *s, const struct run_summary *o)
 }
 
 /* The function first, then its bottleneck. */
-static void find_steps(struct steps *s, const struct run_summary *o)
+static void find_steps(struct steps *s, const struct run_summary *o, bool waited)
 {
 	const char *file = o->repeats			     ? o->repeats->file.v[0]
 			   : strcmp(o->path, "cyclade.data") ? o->path
@@ -121,7 +155,7 @@ static void find_steps(struct steps *s, const struct run_summary *o)
 	if (!o->repeats || chains)
 		add_step(s, chains ? "report -g" : "report", file, "",
 			 chains ? "who called it" : "all of it, by program and library");
-	if (run_waited(&o->tree.head)) {
+	if (waited) {
 		if (o->waits.w)
 			add_step(s, "report --wait", file, "", "who waited, and how long");
 		add_program(s, o, "record --wait", "where it waited, who woke it: report --wait");
@@ -250,11 +284,38 @@ static const char *why_no_tree(const struct run_summary *o)
 				     : "nothing was counted";
 }
 
+#define UNKNOWN_MOST 20 /* one part in so many of the threads' time */
+
+/* Of a program the kernel knows; else it is what the switches add up to. */
+static void find_cpu_time(struct run_summary *o)
+{
+	uint64_t ran = 0, unknown = 0, life = 0;
+
+	o->cpu_s = o->tree.head.user_s + o->tree.head.sys_s;
+	if (o->cli->args.n || !o->waits.w)
+		return;
+	for (size_t i = 0; i < o->waits.n; i++) {
+		const struct wait_thread *t = &o->waits.w->thread[o->waits.order[i]];
+
+		ran += wait_thread_time(t, WAIT_RUNNING);
+		unknown += wait_thread_time(t, WAIT_UNKNOWN);
+		life += wait_thread_time(t, WAIT_STATES);
+	}
+	if (unknown <= life / UNKNOWN_MOST)
+		o->cpu_s = (double)ran / 1e9;
+}
+
 static int put_document(struct run_summary *o, struct err *err)
 {
 	const struct sampling_result *res = o->res;
 	struct steps steps = { .a = &o->cli->arena };
-	struct run_report r = {
+	struct run_report r;
+	bool gone, to_file;
+	struct document d;
+	int rc;
+
+	find_cpu_time(o);
+	r = (struct run_report){
 		.tree = &o->tree,
 		.no_tree = why_no_tree(o),
 		.unwanted = o->cli->opt.no_tree,
@@ -270,6 +331,7 @@ static int put_document(struct run_summary *o, struct err *err)
 		.repeat = o->repeats ? o->repeats->function.v : NULL,
 		.n_repeat = o->repeats ? o->repeats->function.n : 0,
 		.kept = res->kept,
+		.cpu_s = o->cpu_s,
 		.samples = res->samples,
 		.bytes = res->bytes,
 		.lost = res->lost,
@@ -279,12 +341,8 @@ static int put_document(struct run_summary *o, struct err *err)
 		.waits = o->waits.w ? &o->waits : NULL,
 		.no_waits = o->no_waits,
 	};
-	bool gone, to_file;
-	struct document d;
-	int rc;
-
 	if (res->kept)
-		find_steps(&steps, o);
+		find_steps(&steps, o, run_waited(&r));
 	r.next = steps.v;
 	r.n_next = steps.n;
 	document_open(&d, &run_document, &r);
@@ -305,17 +363,19 @@ static void fill_head(struct run_summary *o)
 {
 	const struct sampling_result *res = o->res;
 	struct count_head *h = &o->tree.head;
+	bool program = o->cli->args.n;
 
+	h->target = o->target;
 	h->command = o->cli->args.v;
 	h->n_command = o->cli->args.n;
 	h->time = h->seconds_error = NAN;
 	h->seconds = res->wall_s;
-	h->user_s = res->user_s;
-	h->sys_s = res->cpu_s - res->user_s;
+	h->user_s = program ? res->user_s : NAN;
+	h->sys_s = program ? res->cpu_s - res->user_s : NAN;
 	h->tasks = res->tasks;
 	h->runs = 1;
 	h->nodes = true; /* its table of runs is of nodes */
-	h->status = res->status;
+	h->status = program ? res->status : -1;
 	h->killed_by = res->killed_by;
 	h->interrupted = res->interrupted;
 	h->early = res->early;
@@ -382,6 +442,9 @@ static int open_run(struct sampling **s, struct run_summary *o, const struct mea
 	o->t->verbose = cli->verbose;
 	o->t->why = cli->why;
 	o->res = sampling_result(*s);
+	o->target = cli->measure.dry_run || o->cli->args.n
+			    ? NULL
+			    : stat_target(sampling_counting(*s), &o->cli->arena);
 	if (*o->res->no_cycles && first && !cli->quiet && !cli->measure.dry_run)
 		no_pmu_say(o->res->no_cycles, o->res->hypervisor, "sampling time instead", NULL);
 	return 0;
@@ -481,6 +544,8 @@ static int run_exit_code(const struct run_summary *o)
 {
 	const struct sampling_result *res = o->res;
 
+	if (!o->cli->args.n)
+		return EXIT_OK;
 	/* the program may end well, and yet not all runs were made */
 	return o->repeats && res->interrupted && !res->status ? 128 + SIGINT : res->status;
 }
@@ -499,9 +564,21 @@ static int describe_run(const struct sampling *s, struct run_summary *o, struct 
 
 static int check_run_usage(const struct cli *cli, struct err *err)
 {
-	if (!cli->args.n) {
-		(void)err_set(err, ERR_USAGE, "run needs a program");
-		return err_hint(err, "cyclade run -- ./prog args");
+	const struct measure_opts *o = &cli->opt.measure;
+	bool whom = o->all || o->pid.n || o->tid.n || o->uid || o->cpu;
+
+	if (!cli->args.n && (!whom || cli->opt.regions)) {
+		(void)err_set(err, ERR_USAGE, "run%s needs a program%s",
+			      cli->opt.regions ? " --regions" : "",
+			      cli->opt.regions ? "" : ", a process or the machine");
+		return err_hint(err, cli->opt.regions ? "cyclade run --regions -- ./prog args"
+						      : "cyclade run -- ./prog args; for what runs "
+							"already: cyclade run -p PID --for 10s, "
+							"or -a");
+	}
+	if (!cli->args.n && cli->opt.measure.repeat > 1) {
+		(void)err_set(err, ERR_USAGE, "-r goes with a program");
+		return err_hint(err, "cyclade run -r 5 -- ./prog args");
 	}
 	if (OPTION_GIVEN(&cli->opt, measure.repeat) && !cli->opt.measure.repeat)
 		return err_set(err, ERR_USAGE, "-r 0 would run nothing");
@@ -538,7 +615,7 @@ int cmd_run(struct cli *cli)
 	struct sampling *s = NULL;
 	int code;
 
-	if (check_run_usage(cli, &err))
+	if (cli_cpu_or_model(cli, &err) || check_run_usage(cli, &err))
 		return cli_fail_as(&err, EXIT_TOOL);
 	if (cli->opt.regions)
 		return regions_run(cli);

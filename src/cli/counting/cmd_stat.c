@@ -52,6 +52,10 @@ const char *stat_target(const struct counting *k, struct arena *a)
 		return arena_printf(a, "all %zu CPUs", k->who.cpus.n);
 	if (o->uid && !o->pid.n && !o->tid.n)
 		return arena_printf(a, "user %s, %zu threads", o->uid, k->who.tasks.n);
+	if (o->pid.n == 1 && !o->tid.n && !o->uid && !strchr(o->pid.v[0], ','))
+		return k->who.tasks.n == 1 ? arena_printf(a, "process %s", o->pid.v[0])
+					   : arena_printf(a, "process %s, %zu threads", o->pid.v[0],
+							  k->who.tasks.n);
 	if (k->who.tasks.n == 1)
 		return arena_printf(a, "%s %d", o->tid.n ? "thread" : "process",
 				    (int)k->who.tasks.v[0]);

@@ -355,19 +355,27 @@ int sampling_prepare(struct sampling *r, struct err *err)
 
 /* ---- the run ---------------------------------------------------------------------------- */
 
+uint64_t sampling_samples(const struct sampling *r)
+{
+	return atomic_load(&r->sink.state.samples);
+}
+
+uint64_t sampling_bytes(const struct sampling *r)
+{
+	return atomic_load(&r->sink.state.bytes);
+}
+
 /* As of the last round. */
 void sampling_so_far(const struct sampling *r, struct buf *out)
 {
-	const struct sink_state *s = &r->sink.state;
-	uint64_t samples = atomic_load(&s->samples), lost = atomic_load(&s->lost);
+	uint64_t samples = sampling_samples(r), lost = atomic_load(&r->sink.state.lost);
 	char n[NUM_MAX], b[NUM_MAX], l[NUM_MAX], t[NUM_MAX];
 
 	buf_printf(out, "cyclade: after %s: %s sample%s in ",
 		   num_seconds(t, counting_seconds(&r->k)), num_exact(n, samples),
 		   samples == 1 ? "" : "s");
 	text_put_safe(out, r->path, false);
-	buf_printf(out, " (%s), %s lost\n", num_bytes(b, atomic_load(&s->bytes)),
-		   num_exact(l, lost));
+	buf_printf(out, " (%s), %s lost\n", num_bytes(b, sampling_bytes(r)), num_exact(l, lost));
 }
 
 struct losses_record {
@@ -447,7 +455,8 @@ static void take_results(struct sampling *r)
 		r->result.unwound_cut = u->end[UNWIND_STACK];
 	}
 	r->result.ousted = recorder_ousted(r->recorder, &r->result.counters);
-	r->result.tasks = r->sink.forks + 1;
+	if (r->opts.program.n || !r->k.who.whole_cpus)
+		r->result.tasks = r->sink.forks + (r->opts.program.n ? 1 : r->k.who.tasks.n);
 	r->result.status = c->status;
 	r->result.killed_by = c->killed_by;
 	r->result.interrupted = c->interrupted;

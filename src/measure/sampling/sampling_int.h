@@ -351,8 +351,9 @@ void sampling_switch_task(const struct switch_watch *w, const uint8_t *p,
 			  size_t size); /* NULL is fine */
 int sampling_switch_round(struct switch_watch *w, bool *wrote, struct err *err) MUST_USE;
 
-/* run: in which functions of the kernel threads wait (sampling_wchan.c). NULL: out of memory. */
-struct wchan_sampler *wchan_new(pid_t pid);
+/* run: in which functions of the kernel threads wait (sampling_wchan.c): these, and those that
+ * begin. NULL: out of memory. */
+struct wchan_sampler *wchan_new(const pid_t *task, size_t n);
 /* On the draining thread: FORK and EXIT; the end of a round. */
 void wchan_task(struct wchan_sampler *l, const uint8_t *p, size_t size);
 void wchan_round(struct wchan_sampler *l, uint64_t now);

@@ -94,7 +94,7 @@ int sampling_switch_begin(struct sampling *r, struct err *err)
 	if (!w->switches.n_cpus)
 		return 0;
 	w->of = r;
-	w->wchans = wchan_new(r->k.work.pid);
+	w->wchans = wchan_new(r->k.who.tasks.v, r->k.who.tasks.n);
 	r->sink.watch = w;
 	return 0;
 }

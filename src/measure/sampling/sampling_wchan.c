@@ -95,12 +95,12 @@ void wchan_round(struct wchan_sampler *l, uint64_t now)
 	}
 }
 
-struct wchan_sampler *wchan_new(pid_t pid)
+struct wchan_sampler *wchan_new(const pid_t *task, size_t n)
 {
 	struct wchan_sampler *l = calloc(1, sizeof(*l));
 
-	if (l)
-		begins(l, (uint32_t)pid);
+	for (size_t i = 0; l && i < n; i++)
+		begins(l, (uint32_t)task[i]);
 	return l;
 }
 

@@ -182,7 +182,7 @@ static void add_run_facts(struct document *d, const struct run_report *r)
 	char n[NUM_MAX], lost[NUM_MAX];
 	struct buf line = BUF_INIT;
 
-	if (run_waited(&r->tree->head)) {
+	if (run_waited(r)) {
 		run_put_waited(&line, r);
 		document_fact(d, "waited", true, "%s", buf_str(&line));
 	}

@@ -24,7 +24,7 @@ static void put_run_page_head(struct buf *b, const struct run_report *r, const s
 			   r->tree->n_views ? "; the tree was counted beside" : "");
 	tree_put_line(b, buf_str(&line), st);
 	buf_reset(&line);
-	if (run_waited(&r->tree->head)) {
+	if (run_waited(r)) {
 		run_put_waited(&line, r);
 		tree_put_line(b, buf_str(&line), st);
 	}

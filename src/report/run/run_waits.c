@@ -26,9 +26,11 @@ struct names {
 	uint64_t waited, life, unknown;
 };
 
-bool run_waited(const struct count_head *h)
+bool run_waited(const struct run_report *r)
 {
-	return h->seconds >= SHORT && h->user_s + h->sys_s < h->seconds / 2;
+	double seconds = r->tree->head.seconds;
+
+	return seconds >= SHORT && r->cpu_s < seconds / 2;
 }
 
 static void add_run_waits(struct names *all, const struct wait_thread *x)
@@ -109,12 +111,11 @@ static void put_run_wait_names(struct buf *b, struct names *all, bool first)
 
 void run_put_waited(struct buf *b, const struct run_report *r)
 {
-	const struct count_head *h = &r->tree->head;
 	char cpu[NUM_MAX], all[NUM_MAX];
 	struct names names = { .n = 0 };
 
 	buf_printf(b, "on a CPU for %s of %s: it waited more than it worked",
-		   num_seconds(cpu, h->user_s + h->sys_s), num_seconds(all, h->seconds));
+		   num_seconds(cpu, r->cpu_s), num_seconds(all, r->tree->head.seconds));
 	if (!r->waits) {
 		if (r->no_waits)
 			buf_printf(b, "; who did is not known: %s", r->no_waits);
