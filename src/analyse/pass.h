@@ -151,7 +151,7 @@ struct pass_opts {
 	void *progress_ctx;
 };
 
-struct pass_seen {			  /* samples, by event; in all passes since pass_new */
+struct pass_seen {			  /* samples, by event; in the last walk */
 	uint64_t selected, left_out, bad; /* bad, of no event: with the first */
 };
 

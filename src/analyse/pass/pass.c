@@ -225,6 +225,7 @@ int pass_run(struct pass *p, struct err *err)
 	if (!p->n_visits)
 		return 0;
 	(void)__atomic_add_fetch(&walks, 1, __ATOMIC_RELAXED);
+	memset(p->seen, 0, (p->n_events + 1) * sizeof(*p->seen));
 	memset(p->events, 0, p->n_events * sizeof(*p->events));
 	p->wants = p->sel.comm			    ? PASS_THREAD | PASS_COMM
 		   : p->sel.n_pids || p->sel.n_tids ? PASS_THREAD

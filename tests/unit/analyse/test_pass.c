@@ -251,6 +251,33 @@ static void all_and_in_order(void **state)
 	done(&v);
 }
 
+/* The counts of a walk are its own: results of the second one do not have those of the first. */
+static void seen_in_the_last_walk(void **state)
+{
+	const struct pass_visitor visitor = {
+		.sample = sample, .left_out = left_out, .begin = begin, .end = end
+	};
+	const struct pass_opts o = { .threads = 1 };
+	struct err err = ERR_INIT;
+	struct pass *p;
+
+	(void)state;
+	assert_int_equal(pass_new(&p, NULL, NULL, NULL, &o, &err), 0);
+	for (unsigned walk = 0; walk < 2; walk++) {
+		struct visits v = { .seen = calloc(N_SAMPLES, sizeof(*v.seen)),
+				    .selected = calloc(N_SAMPLES, sizeof(*v.selected)) };
+		uint64_t n = 0;
+
+		assert_true(v.seen && v.selected);
+		assert_int_equal(pass_each(p, &visitor, &v, &err), 0);
+		for (size_t e = 0; e < N_EVENTS; e++)
+			n += pass_seen(p)[e].selected;
+		assert_int_equal(n, N_SAMPLES);
+		done(&v);
+	}
+	pass_free(p);
+}
+
 static void an_error_ends_it(void **state)
 {
 	struct visits v = { .fail = true };
@@ -270,6 +297,7 @@ int main(void)
 		cmocka_unit_test(each_once_and_as_selected),
 		cmocka_unit_test(threads_when_wanted),
 		cmocka_unit_test(all_and_in_order),
+		cmocka_unit_test(seen_in_the_last_walk),
 		cmocka_unit_test(an_error_ends_it),
 	};
 
