@@ -208,6 +208,19 @@ d = doc_of(m.write("cut.data", cut=8))
 t.equal(parts(d, 7), {"running": 1000, "sleep": 2000, "unknown": 5000}, "cut short: what comes last is unknown")
 closes(d, "cut short")
 
+m = Made([b"schedule", b"do_nanosleep"])
+m.comm(1000, 7, b"a")
+m.off(2000, 7, chain=[0, 1])
+m.on(4000, 7)
+m.off(2**64 - 1, 7)       # damaged; the CPU has records behind it
+m.on(6000, 7)
+m.sample(0, 9000, 7, 0)
+d = doc_of(m.write("far.data"))
+t.equal(parts(d, 7).get("sleep"), 2000, "a damaged time: waits before it are there")
+closes(d, "a damaged time", 1e3)
+p = run("report", "--html=far.html", "far.data")
+t.ok(p.returncode == 0 and os.path.getsize("far.html"), "a damaged time: a page with bins of them", p.stderr)
+
 # ---- several at a time
 def two(path, wide=False):
     m = Made([b"long_one", ODD], wide=wide)

@@ -223,8 +223,7 @@ static int on_fact_sample(void *ctx, const struct pass_sample *s, struct err *er
 	if (s->time < c->k->first_sample)
 		c->k->first_sample = s->time;
 	c->k->hidden |= !tid && space_kind_of_misc(s->r->misc) == SPACE_USER;
-	if (ring_time(c, s->cpu, s->time) == UINT64_MAX)
-		return -1;
+	(void)ring_time(c, s->cpu, s->time);
 	note_cgroup(c, s);
 	if (c->kind[s->event] != EVENT_OTHER && c->kind[s->event] != EVENT_RUNTIME &&
 	    chains_of(&c->k->chains, c->k->rec, s, &f.chain, err))
@@ -310,8 +309,6 @@ static int on_fact_other(void *ctx, unsigned worker, const struct pd_record *r, 
 			   .pid = id.pid,
 			   .cpu = id.has & PERF_SAMPLE_CPU ? id.cpu : UINT32_MAX };
 	before = ring_time(c, f.cpu, f.time);
-	if (before == UINT64_MAX)
-		return -1;
 	pass_time(c, f.time);
 	switch (r->type) {
 	case PERF_RECORD_LOST:

@@ -199,12 +199,12 @@ static void put_wall_span(struct planting *p, uint32_t node, const struct wait_s
 	if (!width)
 		return;
 	for (uint64_t at = s->from; at < s->until;) {
-		uint32_t bin = wall_bin_of(p, at);
-		uint64_t end = p->w->from + (bin + 1u) * width;
+		/* damaged times may be such that no number has the end of the bin */
+		uint64_t left = width - (at - p->w->from) % width;
 
-		end = end < s->until ? end : s->until;
-		put_wall_cell(p, node, s->thread, bin, 0, (double)(end - at));
-		at = end;
+		left = left < s->until - at ? left : s->until - at;
+		put_wall_cell(p, node, s->thread, wall_bin_of(p, at), 0, (double)left);
+		at += left;
 	}
 }
 
