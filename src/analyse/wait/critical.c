@@ -34,20 +34,14 @@ static int choose_end(struct critical_work *k, struct err *err)
 	struct u64map ran = { 0 };
 	int ret = 0;
 
-	for (size_t i = 0; i < w->n_threads && !ret; i++) {
-		uint64_t *sum;
-
-		if (!w->thread[i].wanted)
-			continue;
-		sum = u64map_xat(&ran, w->thread[i].pid, NULL);
-		ret = 0;
-		*sum += w->thread[i].time[WAIT_RAN];
-	}
-	for (uint32_t i = 0; i < w->n_threads && !ret; i++)
+	for (size_t i = 0; i < w->n_threads; i++)
+		if (w->thread[i].wanted)
+			*u64map_xat(&ran, w->thread[i].pid, NULL) += w->thread[i].time[WAIT_RAN];
+	for (uint32_t i = 0; i < w->n_threads; i++)
 		if (w->thread[i].wanted &&
 		    (best == WAIT_NOBODY || path_is_better(&ran, &w->thread[i], &w->thread[best])))
 			best = i;
-	if (!ret && best == WAIT_NOBODY)
+	if (best == WAIT_NOBODY)
 		ret = err_set(err, ERR_NOT_FOUND, "no thread is selected");
 	k->out->end = best;
 	u64map_free(&ran);

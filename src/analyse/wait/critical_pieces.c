@@ -268,7 +268,7 @@ static void sort_exits(struct critical_work *k)
 /* ---- all of it ------------------------------------------------------------------------------- */
 
 /* A span that is not on a CPU. */
-static int put_piece_off(struct critical_work *k, uint32_t i)
+static void put_piece_off(struct critical_work *k, uint32_t i)
 {
 	const struct wait_span *s = &k->w->span[i];
 	const struct wait_place *nowhere = &k->w->place[0];
@@ -283,18 +283,13 @@ static int put_piece_off(struct critical_work *k, uint32_t i)
 	if (p.waker == s->thread)
 		p.waker = WAIT_NOBODY;
 	p.row = piece_row_of(k, &k->w->place[place], s->reason);
-	if (p.row == UINT32_MAX)
-		return -1;
 	if (p.until > p.from)
 		vec_xpush(&k->piece, p);
 	if (p.until == s->until)
-		return 0;
+		return;
 	p = (struct piece){ p.until, s->until, 0, i, WAIT_NOBODY, WAIT_WOKEN };
 	p.row = piece_row_of(k, nowhere, WAIT_WOKEN);
-	if (p.row == UINT32_MAX)
-		return -1;
 	vec_xpush(&k->piece, p);
-	return 0;
 }
 
 static void put_piece_thread(struct critical_work *k, uint32_t thread, const uint32_t *spans,
