@@ -86,7 +86,7 @@ int cli_file_function(struct cli *cli, struct cli_operands *out, struct err *err
 int cli_one_recording(struct cli *cli, struct cli_operands *out, struct err *err) MUST_USE;
 
 /* Lists the functions that a name may mean, and the words to type for one of them. Returns
- * EXIT_ERROR. `c` NULL: there was no memory. */
+ * EXIT_ERROR. */
 struct cli_choice {
 	const char *dso, *name;
 	uint64_t start;		   /* distinguishes those of the same file and name */

@@ -202,14 +202,9 @@ static bool has_twin(const struct cli_choice *c, size_t n, size_t k)
 
 int cli_choices(const struct cli *cli, const char *said, const struct cli_choice *c, size_t n)
 {
-	struct err err = ERR_INIT;
 	struct buf b = BUF_INIT;
 	bool twins = false;
 
-	if (!c) {
-		(void)err_nomem(&err);
-		return cli_fail(&err);
-	}
 	buf_puts(&b, "cyclade: '");
 	text_put_safe(&b, said, false);
 	buf_printf(&b, "' may mean %zu functions:\n", n);

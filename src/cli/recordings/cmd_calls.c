@@ -49,13 +49,13 @@ static int count_flow_calls(struct counting_calls *c, const struct result_ask *a
 	return calls_build(&c->calls, c->flow, ask->r->images, err);
 }
 
-static int list_called(struct result *out, const struct result_ask *ask,
-		       const struct counting_calls *c, const struct calls_found *found)
+static void list_called(struct result *out, const struct result_ask *ask,
+			const struct counting_calls *c, const struct calls_found *found)
 {
-	struct cli_choice *choice = arena_alloc(&ask->cli->arena, found->v.n * sizeof(*choice));
+	struct cli_choice *choice = arena_xalloc(&ask->cli->arena, found->v.n * sizeof(*choice));
 	char share[NUM_MAX];
 
-	for (size_t i = 0; choice && i < found->v.n; i++) {
+	for (size_t i = 0; i < found->v.n; i++) {
 		uint32_t f = found->v.v[i];
 
 		choice[i] = (struct cli_choice){ calls_dso(&c->v, f), calls_name(&c->v, f),
@@ -65,28 +65,28 @@ static int list_called(struct result *out, const struct result_ask *ask,
 	}
 	out->choice = choice;
 	out->n_choices = found->v.n;
-	return 0;
 }
 
-static int put_calls_found(struct result *out, const struct result_ask *ask,
-			   struct counting_calls *c, const struct calls_found *found)
+static void put_calls_found(struct result *out, const struct result_ask *ask,
+			    struct counting_calls *c, const struct calls_found *found)
 {
-	if (found->v.n > 1)
-		return list_called(out, ask, c, found);
+	if (found->v.n > 1) {
+		list_called(out, ask, c, found);
+		return;
+	}
 	if (found->v.n)
 		c->v.function = found->v.v[0];
 	c->order = calls_by_runs(&c->calls);
 	c->v.order = c->order;
 	document_open(&out->d, &calls_document, &c->v);
 	calls_put(&out->d, &c->v);
-	return 0;
 }
 
 int calls_make(struct result *out, const struct result_ask *ask, struct err *err)
 {
 	struct counting_calls *c = xcalloc(1, sizeof(*c));
 	struct calls_found found = { .v = VEC_INIT };
-	int ret = -1;
+	int ret = 0;
 
 	out->own = c;
 	out->end = free_counted_calls;
@@ -97,9 +97,10 @@ int calls_make(struct result *out, const struct result_ask *ask, struct err *err
 	c->v.images = ask->r->images;
 	c->v.limit = (size_t)ask->cli->opt.limit;
 	recording_source(&c->v.source, ask->r, ask->cli, ask->said.input, NULL);
-	if (!ask->said.function ||
-	    !calls_find(&c->calls, c->v.images, ask->said.function, &found, err))
-		ret = put_calls_found(out, ask, c, &found);
+	if (ask->said.function)
+		ret = calls_find(&c->calls, c->v.images, ask->said.function, &found, err);
+	if (!ret)
+		put_calls_found(out, ask, c, &found);
 	vec_free(&found.v);
 	return ret;
 }

@@ -57,8 +57,7 @@ struct result_ask {
 
 struct result {
 	struct document d; /* opened by the maker once nothing can fail any more but memory */
-	/* The functions that a name may mean, in the cli's arena: then there is no document. NULL
-	 * with a number: there was no memory. */
+	/* The functions that a name may mean, in the cli's arena: then there is no document. */
 	struct cli_choice *choice;
 	size_t n_choices;
 	void *own; /* the document's data */
