@@ -153,7 +153,7 @@ int profile_again(struct profile **out, const struct profile *of, const struct p
 	p->group = of->group;
 	p->n_groups = of->n_groups;
 	p->n_events = of->n_events;
-	p->sums = xmemdup(of->sums, (p->n_events + 1) * sizeof(*p->sums));
+	p->sums = xcalloc(p->n_events + 1, sizeof(*p->sums));
 	for (size_t e = 0; e < p->n_events; e++)
 		p->sums[e] = (struct profile_sum){ .left_out = of->sums[e].left_out,
 						   .bad = of->sums[e].bad };

@@ -166,9 +166,6 @@ static void add_blocks(struct annotate *a, const struct annotating *s)
 		annotate_blocks(a, &s->blocks);
 }
 
-#define ACCOUNT_EVENTS \
-	4 /* of the tree, that a recording has which is shown by its account unasked */
-
 static size_t n_used(const struct accounting *x, size_t n_events)
 {
 	size_t n = 0;
@@ -190,7 +187,7 @@ static int open_account(const struct result_ask *ask, struct accounting *x, bool
 
 	*on = false;
 	(void)pd_events(r->rec, &n);
-	if (!cli->opt.account && (n < ACCOUNT_EVENTS || cli->opt.event.n))
+	if (!cli->opt.account && (!result_has_account(r) || cli->opt.event.n))
 		return 0;
 	if (accounting_open(x, cli, r->rec, ask->bases, &why)) {
 		accounting_close(x);

@@ -21,6 +21,8 @@
 #include "cli/recording.h"
 #include "show/document.h"
 
+#define ACCOUNT_EVENTS 4 /* of a recording: with fewer there is no account unless it is asked for */
+
 /* Data shared by results of one kind, each of another function: made by the first of them. */
 struct result_shared {
 	void *own;
@@ -125,6 +127,7 @@ int result_profile(const struct profile **out, struct profile **own, const struc
 /* For results that share bases: what result_profile() then finds. */
 int result_profile_begin(const struct result_ask *ask, struct pass *pass,
 			 const struct profile_opts *po, struct err *err) MUST_USE;
+bool result_has_account(const struct recording *r);
 /* The selected samples of each event, as profile_samples() counts them; false: no profile has. */
 bool result_sums(struct tally *of, const struct result_bases *b);
 int result_wait_begin(const struct result_ask *ask, struct result_shared *own, struct pass *pass,

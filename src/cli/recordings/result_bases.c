@@ -10,8 +10,6 @@
 #include "cli/recordings/waiting.h"
 #include "report/column.h"
 
-#define ACCOUNT_EVENTS 4 /* with fewer there is no account */
-
 void result_bases_free(struct result_bases *b)
 {
 	wall_cube_close(b->wall);
@@ -30,13 +28,18 @@ void result_bases_free(struct result_bases *b)
 	mux_free(b->mux); /* profiles are weighed by it */
 }
 
-/* Keys of other results' rows: those of the account, if there is one. */
-static uint32_t keys_of_others(const struct recording *r)
+bool result_has_account(const struct recording *r)
 {
 	size_t n;
 
 	(void)pd_events(r->rec, &n);
-	return 1u << KEY_COMM | (n >= ACCOUNT_EVENTS ? 1u << KEY_PID : 0);
+	return n >= ACCOUNT_EVENTS;
+}
+
+/* Keys of other results' rows: those of the account, if there is one. */
+static uint32_t keys_of_others(const struct recording *r)
+{
+	return 1u << KEY_COMM | (result_has_account(r) ? 1u << KEY_PID : 0);
 }
 
 int result_profile(const struct profile **out, struct profile **own, const struct result_ask *ask,

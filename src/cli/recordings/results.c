@@ -61,16 +61,6 @@ struct result_bases *results_bases(struct results *all)
 	return &all->bases;
 }
 
-#define ACCOUNT_EVENTS 4 /* fewer are no account */
-
-static bool has_account(const struct recording *r)
-{
-	size_t n;
-
-	(void)pd_events(r->rec, &n);
-	return n >= ACCOUNT_EVENTS;
-}
-
 bool results_able(const struct results *all, enum result_id id)
 {
 	const struct recording *r = &all->r;
@@ -92,7 +82,7 @@ bool results_able(const struct results *all, enum result_id id)
 	case RESULT_ACCOUNT:
 	case RESULT_PROCESSES:
 	case RESULT_MODULES:
-		return has_account(r);
+		return result_has_account(r);
 	case RESULT_MEM:
 		return memory_told(r->rec);
 	case RESULT_WAIT:
