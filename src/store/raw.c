@@ -23,25 +23,16 @@ const struct raw_bounds raw_bounds_none = {
 };
 
 static const struct raw_kind *const kinds[STORE_TABLES] = {
-	[STORE_runs] = &raw_one,
-	[STORE_events] = &raw_events,
-	[STORE_samples] = &raw_samples,
-	[STORE_frames] = &raw_frames,
-	[STORE_branches] = &raw_branches,
-	[STORE_counts] = &raw_counts,
-	[STORE_mappings] = &raw_mappings,
-	[STORE_threads] = &raw_threads,
-	[STORE_losses] = &raw_one,
-	[STORE_records] = &raw_records,
-	[STORE_chains] = &raw_chains_rows,
-	[STORE_chain_frames] = &raw_chain_frames,
-	[STORE_lines] = &raw_lines_rows,
-	[STORE_ibs_op] = &raw_ibs,
-	[STORE_ibs_fetch] = &raw_ibs,
-	[STORE_switches] = &raw_switches,
-	[STORE_waits] = &raw_waits,
-	[STORE_wakes] = &raw_wakes,
-	[STORE_spe] = &raw_spe,
+	[STORE_runs] = &raw_one,	   [STORE_events] = &raw_events,
+	[STORE_samples] = &raw_samples,	   [STORE_frames] = &raw_frames,
+	[STORE_branches] = &raw_branches,  [STORE_counts] = &raw_counts,
+	[STORE_mappings] = &raw_mappings,  [STORE_threads] = &raw_threads,
+	[STORE_losses] = &raw_one,	   [STORE_records] = &raw_records,
+	[STORE_chains] = &raw_chains_rows, [STORE_chain_frames] = &raw_chain_frames,
+	[STORE_lines] = &raw_lines_rows,   [STORE_ibs_op] = &raw_samples,
+	[STORE_ibs_fetch] = &raw_samples,  [STORE_switches] = &raw_switches,
+	[STORE_waits] = &raw_waits,	   [STORE_wakes] = &raw_wakes,
+	[STORE_spe] = &raw_samples,
 };
 
 /* ---- recordings ------------------------------------------------------------------------------ */
@@ -254,13 +245,14 @@ int raw_walk_begin(struct raw *c, bool others, struct err *err)
 		find_raw_events(c);
 	b.events = c->events;
 	c->i = c->n = 0;
+	c->part = ibs_part_of(pd_info(r->r.rec)->cpuid);
 	c->intel = is_intel(pd_info(r->r.rec)->cpuid);
 	return cursor_begin(c->walk[c->run], &b, err);
 }
 
 bool raw_walk_next(struct raw *c)
 {
-	c->parsed = c->met = c->chain_made = false;
+	c->parsed = c->met = c->chain_made = c->ibs_taken = c->spe_taken = false;
 	return cursor_next(c->walk[c->run]);
 }
 

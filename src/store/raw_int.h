@@ -89,8 +89,8 @@ struct raw_kind {
 	int (*next)(struct raw *c, struct err *err);
 };
 extern const struct raw_kind raw_samples, raw_frames, raw_branches, raw_counts, raw_records,
-	raw_mappings, raw_threads, raw_one, raw_events, raw_ibs, raw_chains_rows, raw_chain_frames,
-	raw_lines_rows, raw_switches, raw_waits, raw_wakes, raw_spe;
+	raw_mappings, raw_threads, raw_one, raw_events, raw_chains_rows, raw_chain_frames,
+	raw_lines_rows, raw_switches, raw_waits, raw_wakes;
 
 /* ---- getters: t->ctx is the cursor ----------------------------------------------------------- */
 
@@ -146,6 +146,9 @@ static inline bool is_intel(const char *cpuid)
 /* Walks samples, or with `others` all records, of the run at hand. */
 int raw_walk_begin(struct raw *c, bool others, struct err *err) MUST_USE;
 bool raw_walk_next(struct raw *c);
+/* For kinds: a row is each record of the walk; walks all records. */
+int raw_walk_row(struct raw *c, struct err *err) MUST_USE;
+int raw_records_begin(struct raw *c, struct err *err) MUST_USE;
 /* Returns the sample at hand; NULL: it is damaged. */
 const struct pd_sample *raw_sample(struct raw *c);
 uint64_t raw_period(const struct raw *c); /* of the sample */

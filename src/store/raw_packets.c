@@ -7,21 +7,6 @@
 
 /* ---- IBS ------------------------------------------------------------------------------------- */
 
-static int begin_ibs(struct raw *c, struct err *err)
-{
-	c->part = ibs_part_of(pd_info(raw_of(c)->r.rec)->cpuid);
-	return raw_walk_begin(c, false, err);
-}
-
-static int next_ibs(struct raw *c, struct err *err)
-{
-	(void)err;
-	if (!raw_walk_next(c))
-		return 0;
-	c->ibs_taken = false;
-	return 1;
-}
-
 /* Returns the fields of the sample at hand, decoded when the first of them is asked for. */
 static const struct ibs *ibs_of(struct raw *c)
 {
@@ -37,8 +22,6 @@ static const struct ibs *ibs_of(struct raw *c)
 	}
 	return c->ibs_refused ? NULL : &c->ibs;
 }
-
-const struct raw_kind raw_ibs = { begin_ibs, next_ibs };
 
 /* A column that is null if the raw data are no sample. */
 #define IBS_GET(name, ...) \
@@ -63,20 +46,6 @@ IBS_GET(ibs_field, out->none = ibs_get(x, (enum ibs_field)c->which, &out->n);
 #define N1_MASK	      0xff00fff0u
 #define LATE_PREFETCH 12
 
-static int begin_spe(struct raw *c, struct err *err)
-{
-	return raw_walk_begin(c, false, err);
-}
-
-static int next_spe(struct raw *c, struct err *err)
-{
-	(void)err;
-	if (!raw_walk_next(c))
-		return 0;
-	c->spe_taken = false;
-	return 1;
-}
-
 /* Returns the fields of the sample at hand, decoded when the first of them is asked for. */
 static const struct spe *spe_spe_of(struct raw *c)
 {
@@ -89,8 +58,6 @@ static const struct spe *spe_spe_of(struct raw *c)
 	}
 	return c->spe_refused ? NULL : &c->spe;
 }
-
-const struct raw_kind raw_spe = { begin_spe, next_spe };
 
 /* A column that is null if the raw data are no record. */
 #define SPE_GET(name, ...)                                                   \

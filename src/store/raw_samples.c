@@ -233,13 +233,13 @@ static int begin_samples(struct raw *c, struct err *err)
 	return raw_walk_begin(c, false, err);
 }
 
-static int next_sample(struct raw *c, struct err *err)
+int raw_walk_row(struct raw *c, struct err *err)
 {
 	(void)err;
 	return raw_walk_next(c);
 }
 
-const struct raw_kind raw_samples = { begin_samples, next_sample };
+const struct raw_kind raw_samples = { begin_samples, raw_walk_row };
 
 /* ---- the chain of the sample at hand, as report -g has it, however it was recorded ----------- */
 

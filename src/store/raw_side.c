@@ -20,18 +20,12 @@ static const struct pd_record *record_of(const struct raw *raw)
 
 /* ---- records --------------------------------------------------------------------------------- */
 
-static int begin_side_records(struct raw *c, struct err *err)
+int raw_records_begin(struct raw *c, struct err *err)
 {
 	return raw_walk_begin(c, true, err);
 }
 
-static int next_record(struct raw *c, struct err *err)
-{
-	(void)err;
-	return raw_walk_next(c);
-}
-
-const struct raw_kind raw_records = { begin_side_records, next_record };
+const struct raw_kind raw_records = { raw_records_begin, raw_walk_row };
 
 RAW_GET(record_type, out->n = record_of(raw)->type)
 RAW_GET(record_name, out->text = pd_record_name(record_of(raw)->type))
@@ -54,7 +48,7 @@ static int next_mapping(struct raw *c, struct err *err)
 	return 0;
 }
 
-const struct raw_kind raw_mappings = { begin_side_records, next_mapping };
+const struct raw_kind raw_mappings = { raw_records_begin, next_mapping };
 
 RAW_GET(map_pid, raw_put(out, raw->map.pid != UINT32_MAX, raw->map.pid))
 RAW_GET(map_tid, raw_put(out, raw->map.pid != UINT32_MAX, raw->map.tid))

@@ -8,11 +8,6 @@
 
 /* ---- switches -------------------------------------------------------------------------------- */
 
-static int begin_switches(struct raw *c, struct err *err)
-{
-	return raw_walk_begin(c, true, err);
-}
-
 static int next_switch(struct raw *c, struct err *err)
 {
 	(void)err;
@@ -25,7 +20,7 @@ static int next_switch(struct raw *c, struct err *err)
 	return 0;
 }
 
-const struct raw_kind raw_switches = { begin_switches, next_switch };
+const struct raw_kind raw_switches = { raw_records_begin, next_switch };
 
 static bool is_leaving(const struct pd_record *r)
 {
