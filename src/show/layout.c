@@ -15,6 +15,7 @@ enum {
 	GAP = 2,
 	INDENT = 2,
 	LEAST_FLEX = 8,
+	LEAST_OTHER = 6, /* of texts besides the lead, if the line fits then */
 	GOOD_OTHER = 20, /* of texts besides the lead: columns that may be dropped give way */
 	GOOD_FLEX = 24,
 	GOOD_TREE = 36,
@@ -235,6 +236,7 @@ static void see_cell(struct layout *l, size_t i, const struct table_column *c,
 {
 	struct layout_seen *seen = &l->seen[i];
 	struct buf word = BUF_INIT;
+	bool past = spills(l, i, x);
 	size_t indent;
 	uint64_t hash;
 
@@ -242,10 +244,10 @@ static void see_cell(struct layout *l, size_t i, const struct table_column *c,
 		put_indent(l, &word, c, x, place, SIZE_MAX);
 	indent = text_width(buf_str(&word));
 	buf_reset(&word);
-	put_layout_word(l, &word, x, spills(l, i, x));
+	put_layout_word(l, &word, x, past);
 	layout_widen(l, &seen->width, text_width(buf_str(&word)) + indent);
-	if (spills(l, i, x) && !text_width(buf_str(&word)) && layout_tail_of(x) > seen->tail)
-		seen->tail = (unsigned)layout_tail_of(x);
+	if (past)
+		layout_widen(l, &seen->tail, layout_tail_of(x));
 	hash = l->screen ? hash_bytes(buf_str(&word), word.len) : 0;
 	seen->differs |= seen->any && hash != seen->hash;
 	seen->any = true;
@@ -400,7 +402,8 @@ static void fit_terminal(struct layout *l, unsigned width)
 		if (layout_column_of(l, i)->flags & C_DROP)
 			layout_leave_out(l, i);
 	shrink(l, width, LEAD | OTHERS, LEAST_FLEX);
-	shrink(l, width, OTHERS, LEAST_FLEX - 2);
+	if (line_width(l, UINT_MAX, LEAST_OTHER) <= width)
+		shrink(l, width, OTHERS, LEAST_OTHER);
 }
 
 /* Sets the begin of columns. On a screen, columns without room are left out. */

@@ -49,7 +49,7 @@ struct layout {
 	/* widths seen so far, by column of the table */
 	struct layout_seen {
 		unsigned width, error;
-		unsigned tail; /* of a cell that spills; such a column is cut to this at most */
+		unsigned tail; /* of cells that spill, whose column is never cut below it */
 		bool has;      /* a value */
 		bool differs;  /* from row to row */
 		bool any;
