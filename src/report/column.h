@@ -27,11 +27,12 @@ enum column_id {
 	COL_COUNT
 };
 
-/* Beside the flags of a table's columns. */
+/* Beside the flags of a table's columns, and behind the last of them. */
 enum {
-	COLUMN_WEIGHT = 1 << 16, /* has a value for each event */
-	COLUMN_BAR = 1 << 17,	 /* the error of the column before it */
-	COLUMN_FRAME = 1 << 18,	 /* a key that frames of call chains have */
+	COLUMN_WEIGHT = 1 << 24, /* has a value for each event */
+	COLUMN_BAR = 1 << 25,	 /* the error of the column before it */
+	COLUMN_FRAME = 1 << 26,	 /* a key that frames of call chains have */
+	COLUMN_OWN = COLUMN_WEIGHT | COLUMN_BAR | COLUMN_FRAME,
 };
 
 enum column_of { /* the reports that have it; of a key: the reports whose -s takes it */
@@ -46,7 +47,6 @@ enum column_of { /* the reports that have it; of a key: the reports whose -s tak
 };
 
 struct column {
-	const char *name;	  /* show.key */
 	struct table_column show; /* without fields of certain reports; .which is a key's */
 	const char *words;     /* taken for it, the name first; each ends in \0, all in one more */
 	unsigned width, flags; /* width: for people, at least */

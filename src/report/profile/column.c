@@ -300,7 +300,7 @@ const struct column column_table[COL_COUNT] = {
 	[COL_##id] = { .show = { .key = key_,                                                     \
 				 .head = head_,                                                   \
 				 .kind = kind_,                                                   \
-				 .flags = (flags_)&0xffff,                                        \
+				 .flags = (flags_) & ~(unsigned)COLUMN_OWN,                       \
 				 .means = means_,                                                 \
 				 .get = get_,                                                     \
 				 .which = which_ },                                               \
