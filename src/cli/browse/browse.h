@@ -23,7 +23,7 @@ struct browse {
 	unsigned lines, columns; /* of the screen */
 	char message[512];	 /* in place of the lines below the rows; until the next key */
 	char found[128];	 /* was searched for last */
-	bool backwards, ended;
+	bool ended;
 };
 
 int browse_open(struct browse *b, struct cli *cli, const char *path, struct err *err) MUST_USE;

@@ -234,8 +234,7 @@ bool browse_tab_function(struct browse_tab *x, struct buf *out)
 	return has;
 }
 
-/* ---- cut texts
- * -------------------------------------------------------------------------------- */
+/* ---- cut texts ------------------------------------------------------------------------------- */
 
 /* The source line of an instruction: of another table, by the columns that name it. */
 static bool put_tab_source(struct browse_view *v, struct browse_tab *x, struct buf *out)
@@ -254,7 +253,7 @@ static bool put_tab_source(struct browse_view *v, struct browse_tab *x, struct b
 	at = known ? *lines : *x;
 	at.s.pager = NULL;
 	if (known) {
-		sheet_open(&at.s);
+		at.s.pager = pager_open(&at.s.table);
 		for (at.s.line = 0; !found && pager_row(at.s.pager, at.s.line, &r); at.s.line++) {
 			buf_reset(&here);
 			found = browse_tab_number(&at, "line", &there) && there == line &&

@@ -2,9 +2,9 @@
 /*
  * view - a document that is looked at: its tables, and in each of them a place.
  *
- *	view_open(&v, title, source, id, function, &err)
- *	tab = view_tab(v, &err)		the table at hand, with its pager
- *	view_close(v)
+ *	browse_view_open(&v, source, id, function, &err)
+ *	tab = browse_view_tab(v, width, ascii)	the table at hand, with its pager
+ *	browse_view_close(v)
  *
  * The tables are those of the document that have rows, its main one first, tables of one row on
  * their side; then its notes. A page of another kind (keys) has no document.

@@ -2,11 +2,11 @@
 /*
  * pager - a table as lines to move through, however many rows it has.
  *
- *	pager_open(&p, &table, &err)
- *	while (!pager_index(p, 10000, &err))	as far as wanted: pager_rows() grows
- *	pager_row(p, line, &row, &err)		then table_cell() of the table's columns
- *	pager_sort(p, column, &err)		and back: pager_sort(p, PAGER_UNSORTED, &err)
- *	pager_find(p, text, from, &err), then pager_find_step() until it is not PAGER_MORE
+ *	p = pager_open(&table)
+ *	while (!pager_index(p, 10000))		as far as wanted: pager_lines() grows
+ *	pager_row(p, line, &row)		then table_cell() of the table's columns
+ *	pager_sort(p, column, reverse)		and back: pager_sort(p, PAGER_UNSORTED, false)
+ *	pager_find(p, text, from, ...), then pager_find_step() until it is not PAGER_MORE
  *	pager_close(p)
  *
  * Rows are asked for when they are shown. The index has a cursor for every 64th row, so that a line
