@@ -290,8 +290,8 @@ static void put_om_table(struct writer *w, const struct table *t)
 		put_family(w, t, NULL, PART_INFO);
 }
 
-static int put_om_document(struct buf *out, const struct document *d, const struct show *s,
-			   bool open)
+static void put_om_document(struct buf *out, const struct document *d, const struct show *s,
+			    bool open)
 {
 	struct writer w = { .out = out, .d = d, .open = open };
 	const struct table *t;
@@ -307,19 +307,20 @@ static int put_om_document(struct buf *out, const struct document *d, const stru
 	buf_free(&w.text);
 	buf_free(&w.kept);
 	vec_free(&w.at);
-	return 0;
 }
 
 int format_openmetrics(struct buf *out, const struct document *d, const struct show *s,
 		       struct err *err)
 {
 	(void)err;
-	return put_om_document(out, d, s, true);
+	put_om_document(out, d, s, true);
+	return 0;
 }
 
 int format_prometheus(struct buf *out, const struct document *d, const struct show *s,
 		      struct err *err)
 {
 	(void)err;
-	return put_om_document(out, d, s, false);
+	put_om_document(out, d, s, false);
+	return 0;
 }

@@ -209,7 +209,7 @@ static void choose_whom(struct live *l)
 	a->uid = uid;
 }
 
-static int symbols(struct live *l, struct images_opts *io)
+static void symbols(struct live *l, struct images_opts *io)
 {
 	const struct options *o = &l->cli->opt;
 	const char *home = getenv("HOME");
@@ -221,7 +221,6 @@ static int symbols(struct live *l, struct images_opts *io)
 				    .raw_names = o->raw_names,
 				    .trust_paths = true,
 				    .inodes_here = true };
-	return 0;
 }
 
 int live_open(struct live *l, struct cli *cli, struct err *err)
@@ -238,8 +237,9 @@ int live_open(struct live *l, struct cli *cli, struct err *err)
 		return err_nomem(err);
 	if (cli->args.n)
 		return err_set(err, ERR_USAGE, "top takes no operand, not '%.60s'", cli->args.v[0]);
-	if (cli_measure_opts(cli, &l->opts, err) || symbols(l, io))
+	if (cli_measure_opts(cli, &l->opts, err))
 		return -1;
+	symbols(l, io);
 	if (l->opts.event.n > 1 || (l->opts.event.n && !strchr(l->opts.event.v[0], '/') &&
 				    strchr(l->opts.event.v[0], ',')))
 		return err_set(err, ERR_USAGE, "top samples one event at a time");

@@ -145,23 +145,20 @@ static void draw(char *cell, size_t size, const uint8_t *lane, unsigned n, bool 
 	cell[at] = '\0';
 }
 
-int annotate_arrows(struct annotate_arrows *out, const struct annotate *a,
-		    const struct annotate_rows *rows, bool ascii)
+void annotate_arrows(struct annotate_arrows *out, const struct annotate *a,
+		     const struct annotate_rows *rows, bool ascii)
 {
 	uint8_t(*grid)[ARROW_LANES] = NULL;
 	bundles b = VEC_INIT;
 	jumps j = VEC_INIT;
 	unsigned used = 0;
-	int rc = -1;
 
 	out->cell = NULL;
 	out->width = 0;
 	find_jumps(&j, a, rows);
 	make_bundles(&b, &j);
-	if (!b.n) {
-		rc = 0;
+	if (!b.n)
 		goto out;
-	}
 	grid = xcalloc(rows->v.n, sizeof(*grid));
 	out->cell = xcalloc(rows->v.n, sizeof(*out->cell));
 	vec_each (&b, struct bundle *, it)
@@ -173,12 +170,10 @@ int annotate_arrows(struct annotate_arrows *out, const struct annotate *a,
 	for (size_t r = 0; r < rows->v.n; r++)
 		draw(out->cell[r], sizeof(out->cell[r]), grid[r], used, ascii);
 	out->width = used + 1;
-	rc = 0;
 out:
 	free(grid);
 	vec_free(&b);
 	vec_free(&j);
-	return rc;
 }
 
 void annotate_arrows_free(struct annotate_arrows *w)

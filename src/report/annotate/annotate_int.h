@@ -42,8 +42,8 @@ struct annotate_arrows {
 	char (*cell)[4 * (ARROW_LANES + 1) + 1];
 	unsigned width; /* columns of each; 0: no arrows */
 };
-int annotate_arrows(struct annotate_arrows *out, const struct annotate *a,
-		    const struct annotate_rows *rows, bool ascii) MUST_USE;
+void annotate_arrows(struct annotate_arrows *out, const struct annotate *a,
+		     const struct annotate_rows *rows, bool ascii);
 void annotate_arrows_free(struct annotate_arrows *w);
 
 /* annotate_blocks.c: nothing if executions of blocks are not known. */

@@ -302,11 +302,8 @@ static void put_instructions(struct face *f)
 		f->addr_width = (unsigned)snprintf(last, sizeof(last), "%" PRIx64,
 						   vec_last(&a->insn)->in.vaddr);
 	annotate_rows(&f->rows, a);
-	if (!a->opts.no_arrows && a->has_code &&
-	    annotate_arrows(&f->arrows, a, &f->rows, f->st->ascii)) {
-		f->out->failed = true;
-		return;
-	}
+	if (!a->opts.no_arrows && a->has_code)
+		annotate_arrows(&f->arrows, a, &f->rows, f->st->ascii);
 	/* All names that are cut, so that each gets a text of its own. */
 	vec_each (&f->rows.v, const struct annotate_row *, r) {
 		const struct annotate_inline *c = &f->a->inl.v[f->a->insn.v[r->first].inl];
