@@ -42,7 +42,7 @@ static const struct format *nth(const struct document_form *f, size_t i)
 	return i < N_FORMATS ? &formats[i] : NULL;
 }
 
-static const struct format *document_find_table(const struct document_form *f, const char *name)
+static const struct format *document_find_format(const struct document_form *f, const char *name)
 {
 	const struct format *x;
 
@@ -114,7 +114,7 @@ int show_choose(struct show *s, const struct document_form *f, const char *forma
 {
 	bool known = !table || !strcmp(table, notes_form.name);
 
-	s->format = document_find_table(f, format);
+	s->format = document_find_format(f, format);
 	if (!s->format)
 		return no_document_format(f, format, err);
 	for (size_t i = 0; i < f->n_tables && !known; i++)

@@ -127,8 +127,7 @@ void document_close(struct document *d);
 const struct table *document_next_table(const struct document *d, const struct show *s,
 					unsigned not_flags, size_t *at);
 
-/* ---- for a face of the term format: parts shared with others
- * ------------------------------------ */
+/* ---- for a face of the term format: parts shared with others --------------------------------- */
 
 void term_titles(struct buf *out, const struct document *d, const struct style *st);
 void term_notes(struct buf *out, const struct document *d, const struct style *st);

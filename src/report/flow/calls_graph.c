@@ -41,8 +41,7 @@ static bool hides_callers(const struct call_function *f)
 	return !f->n_callees && f->n_callers > MANY_CALLERS;
 }
 
-/* ---- functions and edges
- * --------------------------------------------------------------------------- */
+/* ---- functions and edges --------------------------------------------------------------------- */
 
 /* Returns how many functions, hottest first, have enough of the calls. */
 static size_t hot_functions(const struct calls_view *v)

@@ -98,8 +98,7 @@ static const struct table_column word_columns[] = {
 static const struct table_form word_form = { "mnemonics", "by mnemonic", 0,
 					     TABLE_COLUMNS(word_columns), .rest = "mnemonic" };
 
-/* ---- places with most executions
- * ------------------------------------------------------------------------- */
+/* ---- places with most executions ------------------------------------------------------------- */
 
 static const char *const held_unit_names[] = {
 	[MIX_FUNCTIONS] = "functions", [MIX_BLOCKS] = "blocks",

@@ -114,8 +114,7 @@ static int row_fits(const struct making *k, uint32_t i, bool *yes)
 	return 0;
 }
 
-/* ---- rows of the lists
- * --------------------------------------------------------------------------- */
+/* ---- rows of the lists ----------------------------------------------------------------------- */
 
 int group_row_fill(struct group_row *out, struct arena *a, const struct model *m, const char *name,
 		   struct err *err)
