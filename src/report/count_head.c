@@ -14,7 +14,6 @@ TABLE_CELL(target, out->text = head_of(r)->n_command ? NULL : head_of(r)->target
 TABLE_CELL(tool_status, out->i = 0)
 TABLE_CELL(status, out->none = out->i < 0)
 TABLE_CELL(signal_, out->none = !out->i)
-TABLE_CELL(tasks, out->none = !out->n)
 
 #define OF(member) TABLE_FIELD(struct count_head, member)
 static const struct table_column head_columns[] = {
@@ -34,8 +33,8 @@ static const struct table_column head_columns[] = {
 	       "processes that the program started went on (--follow)", OF(outlived)),
 	COLUMN("end", "end", T_FLAG, 0, "all intervals (-I) stand before", OF(end)),
 	COLUMN("runs", "runs", T_COUNT, 0, "of which figures are the means (-r)", OF(runs)),
-	COLUMN("tasks", "tasks", T_COUNT, 0, "threads and processes of the program", OF(tasks),
-	       .get = tasks),
+	COLUMN("tasks", "tasks", T_COUNT, C_0_IS_NONE, "threads and processes of the program",
+	       OF(tasks)),
 	COLUMN("seconds", "seconds", T_SECONDS, C_ERROR, "that were counted",
 	       TABLE_PAIR(struct count_head, seconds, seconds_error)),
 	COLUMN("user_seconds", "user", T_SECONDS, 0, "CPU time in user space", OF(user_s)),

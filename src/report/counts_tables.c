@@ -69,7 +69,6 @@ TABLE_GET(shown_counted)
 /* ---- for programs ---------------------------------------------------------------------------- */
 
 TABLE_CELL(interval_end, out->e.v = count_time_of(t))
-TABLE_CELL(cpus, out->none = !out->n)
 
 TABLE_GET(value)
 {
@@ -103,7 +102,7 @@ static const struct table_column columns[] = {
 	COLUMN("shown_time", "time", T_REAL, C_PEOPLE, "", .get = shown_time, .least = 10),
 	COLUMN("where", "where", T_TEXT, C_KEY | C_SPARSE,
 	       "a CPU, core, thread, ...; null: all that was counted", OF(where)),
-	COLUMN("cpus", "CPUs", T_COUNT, C_SPARSE, "in this place", OF(n_cpus), .get = cpus),
+	COLUMN("cpus", "CPUs", T_COUNT, C_SPARSE | C_0_IS_NONE, "in this place", OF(n_cpus)),
 	COLUMN("shown_value", "value", T_REAL, C_PEOPLE, "", .get = shown_value, .least = 18),
 	COLUMN("shown_error", "+-", T_TEXT, SAYS, "", .get = shown_error),
 	COLUMN("event", "event", T_TEXT, C_KEY, "as it was asked for", OF(event)),

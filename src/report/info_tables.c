@@ -67,17 +67,16 @@ static const struct table_form head_form = { "summary", NULL, TABLE_ONE | TABLE_
 /* ---- the machine: not in the table "recording" ----------------------------------------------- */
 
 /* Not recorded if it is 0. */
-TABLE_CELL(known, out->none = !out->n)
 TABLE_CELL(cpus_online, out->none = !((const struct pd_info *)r->p)->cpus_available)
 
 static const struct table_column machine_columns[] = {
 	COLUMN("cpuid", "cpuid", T_TEXT, 0, "its CPU, by number", OF(cpuid)),
 	COLUMN("cpus_online", "online", T_COUNT, 0, "CPUs that were on", OF(cpus_online),
 	       .get = cpus_online),
-	COLUMN("cpus_available", "available", T_COUNT, 0, "CPUs that it has", OF(cpus_available),
-	       .get = known),
-	{ "memory_kb", "memory", T_COUNT, 0, "kB", "in all", OF(mem_total_kb), .get = known },
-	COLUMN("numa_nodes", "NUMA", T_COUNT, 0, "NUMA nodes", OF(n_nodes), .get = known),
+	COLUMN("cpus_available", "available", T_COUNT, C_0_IS_NONE, "CPUs that it has",
+	       OF(cpus_available)),
+	{ "memory_kb", "memory", T_COUNT, C_0_IS_NONE, "kB", "in all", OF(mem_total_kb) },
+	COLUMN("numa_nodes", "NUMA", T_COUNT, C_0_IS_NONE, "NUMA nodes", OF(n_nodes)),
 };
 #undef OF
 static const struct table_form machine_form = { "machine", NULL, TABLE_ONE | TABLE_DATA,

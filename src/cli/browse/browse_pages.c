@@ -54,15 +54,14 @@ TABLE_GET(record_value)
 	buf_free(&scratch);
 }
 
-TABLE_CELL(record_means, out->text = ((const struct table_column *)r->p)->means)
-TABLE_CELL(record_key, out->text = ((const struct table_column *)r->p)->key)
-
+#define OF(member) TABLE_FIELD(struct table_column, member)
 static const struct table_column record_columns[] = {
 	COLUMN("head", "", T_TEXT, 0, "", .get = record_head),
-	COLUMN("key", "key", T_TEXT, C_DATA, "for programs", .get = record_key),
+	COLUMN("key", "key", T_TEXT, C_DATA, "for programs", OF(key)),
 	COLUMN("value", "value", T_TEXT, C_FLEX | C_CUT, "of this result", .get = record_value),
-	COLUMN("means", "means", T_TEXT, C_FLEX | C_CUT, "what it is", .get = record_means),
+	COLUMN("means", "means", T_TEXT, C_FLEX | C_CUT, "what it is", OF(means)),
 };
+#undef OF
 static const struct table_form record_form = { "record", NULL, 0, TABLE_COLUMNS(record_columns),
 					       .next = record_next };
 

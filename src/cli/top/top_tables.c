@@ -44,15 +44,6 @@ const struct table_form live_functions_form = { "functions", NULL, TABLE_MAIN,
 
 enum { BAR = 20 };
 
-TABLE_CELL(node_id, out->n = ((const struct live_node *)r->p)->id)
-TABLE_GET(node_top_parent)
-{
-	const struct live_node *n = r->p;
-
-	out->n = n->parent;
-	out->none = !n->parent;
-}
-
 static bool has_top_value(const struct live_node *n)
 {
 	return n->n->value.why == VALUE_OK && n->n->doubt == DOUBT_NONE;
@@ -94,11 +85,11 @@ TABLE_GET(node_bar)
 
 TABLE_CELL(node_top_of, out->text = model_share_of(((const struct live_node *)r->p)->m))
 TABLE_CELL(node_path, out->text = ((const struct live_node *)r->p)->n->path ? "<==" : "")
-TABLE_CELL(node_counted, out->e.v = ((const struct live_node *)r->p)->n->counted)
 
+#define OF(...) TABLE_FIELD(struct live_node, __VA_ARGS__)
 static const struct table_column node_columns[] = {
-	COLUMN("id", "id", T_ID, C_DATA, "of the node", .get = node_id),
-	COLUMN("parent", "parent", T_ID, C_DATA, "the node above", .get = node_top_parent),
+	COLUMN("id", "id", T_ID, C_DATA, "of the node", OF(id)),
+	COLUMN("parent", "parent", T_ID, C_DATA | C_0_IS_NONE, "the node above", OF(parent)),
 	COLUMN("node", "node", T_TEXT, C_KEY | C_FLEX, "its name", .get = node_top_name),
 	COLUMN("share", "share", T_SHARE, C_HEAT | C_ERROR | C_WHY, "of its unit",
 	       .get = node_top_share, .least = 7),
@@ -106,8 +97,9 @@ static const struct table_column node_columns[] = {
 	COLUMN("bar", "", T_TEXT, C_PEOPLE, "the share", .get = node_bar, .least = BAR),
 	COLUMN("unit", "of", T_TEXT, C_DROP, "what it is a share of", .get = node_top_of),
 	COLUMN("counted", "counted", T_SHARE, C_DROP, "share of the time that its events were",
-	       .get = node_counted),
+	       OF(n, counted)),
 };
+#undef OF
 const struct table_form live_nodes_form = { "nodes", NULL, 0, TABLE_COLUMNS(node_columns) };
 
 /* ---- processes ------------------------------------------------------------------------------- */
@@ -124,14 +116,6 @@ TABLE_GET(top_state)
 		out->text = "ended";
 }
 
-TABLE_GET(top_threads)
-{
-	const struct top_process *p = r->p;
-
-	out->n = p->threads;
-	out->none = !p->threads;
-}
-
 static const struct table_column process_columns[] = {
 	COLUMN("pid", "pid", T_ID, C_KEY, "of the process", OF(pid), .least = 6),
 	COLUMN("cpu", "CPU", T_SHARE, C_HEAT | C_ERROR | C_WHY, "100 % is one CPU", OF(cpu),
@@ -142,7 +126,7 @@ static const struct table_column process_columns[] = {
 	COLUMN("faults", "faults/s", T_REAL, C_WHY, "page faults", OF(faults)),
 	COLUMN("major_faults", "major/s", T_REAL, C_WHY | C_DROP, "page faults that read a disk",
 	       OF(major)),
-	COLUMN("threads", "threads", T_COUNT, C_DROP, "that it has", .get = top_threads),
+	COLUMN("threads", "threads", T_COUNT, C_DROP | C_0_IS_NONE, "that it has", OF(threads)),
 	COLUMN("state", "state", T_TEXT, C_DROP, "as ps shows it", .get = top_state),
 	COLUMN("comm", "process", T_TEXT, C_FLEX, "its name", OF(comm), .least = 15),
 	COLUMN("function", "hottest function", T_TEXT, C_DROP | C_SPARSE, "with most samples",

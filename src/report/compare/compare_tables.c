@@ -205,7 +205,6 @@ TABLE_GET(change)
 }
 
 TABLE_CELL(series_change, out->e.v = metric_of(r)->effect.series[c->which])
-TABLE_CELL(wanted, out->none = !out->n)
 
 #define OF(member) TABLE_FIELD(struct compare_metric, member)
 static const struct table_column effect_columns[] = {
@@ -251,9 +250,9 @@ static const struct table_column effect_columns[] = {
 	       OF(effect.control_high)),
 	COLUMN("found", "found", T_REAL, C_DATA, "the change that 9 of 10 such comparisons find",
 	       OF(effect.least)),
-	COLUMN("pairs_wanted", "wanted", T_COUNT, C_DATA,
+	COLUMN("pairs_wanted", "wanted", T_COUNT, C_DATA | C_0_IS_NONE,
 	       "pairs with which 9 of 10 comparisons find the change of --effect",
-	       OF(effect.wanted), .get = wanted),
+	       OF(effect.wanted)),
 };
 #undef OF
 static const struct table_form effects_form = { "effects", NULL, TABLE_MAIN,

@@ -15,7 +15,6 @@ TABLE_CELL(run_cpu,
 	   out->text = run_report_of(t)->tree->n_views ? run_report_of(t)->tree->cpu : NULL)
 TABLE_CELL(run_beside,
 	   out->text = run_report_of(t)->tree->n_views ? NULL : run_report_of(t)->tree->cpu)
-TABLE_CELL(files, out->none = !out->n)
 TABLE_CELL(run_file, out->text = run_report_of(t)->kept ? run_report_of(t)->file : NULL)
 
 #define OF(member) TABLE_FIELD(struct run_report, member)
@@ -30,8 +29,8 @@ static const struct table_form machine_form = { "machine", NULL,
 
 static const struct table_column recording_columns[] = {
 	COLUMN("file", "file", T_TEXT, 0, "null: not written", .get = run_file),
-	COLUMN("files", "files", T_COUNT, 0, "of several runs (-r): FILE.1, FILE.2, ...", OF(files),
-	       .get = files),
+	COLUMN("files", "files", T_COUNT, C_0_IS_NONE, "of several runs (-r): FILE.1, FILE.2, ...",
+	       OF(files)),
 	COLUMN("bytes", "bytes", T_BYTES, 0, "of all files", OF(bytes)),
 	COLUMN("sampled", "sampled", T_TEXT, 0, "the events", OF(sampled)),
 	COLUMN("no_cycles", "no cycles", T_TEXT, 0, "why time was sampled", OF(no_cycles)),
@@ -120,7 +119,6 @@ TABLE_GET(run_function)
 
 TABLE_CELL(run_event, out->text = run_report_of(t)->table[r->at[0]].event)
 TABLE_CELL(run_dso, out->text = run_row_of(r)->folded ? NULL : run_row_of(r)->dso)
-TABLE_CELL(run_folded, out->none = !out->n)
 
 #define OF(member) TABLE_FIELD(struct where_row, member)
 static const struct table_column function_columns[] = {
@@ -134,8 +132,8 @@ static const struct table_column function_columns[] = {
 	       OF(srcline)),
 	COLUMN("samples", "samples", T_COUNT, 0, "of it", OF(w.samples)),
 	COLUMN("period", "period", T_COUNT, C_DATA, "of its samples", OF(w.period)),
-	COLUMN("folded", "folded", T_COUNT, C_DATA, "so many functions (--limit)", OF(folded),
-	       .get = run_folded),
+	COLUMN("folded", "folded", T_COUNT, C_DATA | C_0_IS_NONE, "so many functions (--limit)",
+	       OF(folded)),
 };
 #undef OF
 static const struct table_form functions_form = { "functions", NULL, TABLE_MAIN,
