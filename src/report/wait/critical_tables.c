@@ -8,6 +8,7 @@
 #include "report/critical_view.h"
 #include "report/page.h"
 #include "report/recorded.h"
+#include "report/wait/wait_int.h"
 
 #define ROWS  15 /* functions for people, without --limit */
 #define LEAST 5
@@ -17,11 +18,6 @@
 
 TABLE_CTX_AS(critical_view_of, struct critical_view)
 
-static double critical_seconds_of(uint64_t ns)
-{
-	return (double)ns / 1e9;
-}
-
 static uint64_t critical_length_of(const struct critical_view *v)
 {
 	return v->c->until - v->c->from;
@@ -29,7 +25,7 @@ static uint64_t critical_length_of(const struct critical_view *v)
 
 static double critical_part_of(const struct critical_view *v, uint64_t ns)
 {
-	return critical_length_of(v) ? (double)ns / (double)critical_length_of(v) : NAN;
+	return wait_share_of(ns, critical_length_of(v));
 }
 
 /* c->which: offset of the time in a row. */
@@ -38,23 +34,11 @@ static uint64_t critical_time_of(const struct table_column *c, const struct tabl
 	return *(const uint64_t *)(const void *)((const char *)r->p + c->which);
 }
 
-TABLE_CELL(critical_time_seconds, out->e.v = critical_seconds_of(critical_time_of(c, r)))
+TABLE_CELL(critical_time_seconds, out->e.v = wait_seconds_of(critical_time_of(c, r)))
 TABLE_CELL(critical_time_share,
 	   out->e.v = critical_part_of(critical_view_of(t), critical_time_of(c, r)))
 TABLE_CELL(time_since,
-	   out->e.v = critical_seconds_of(critical_time_of(c, r) - critical_view_of(t)->c->from))
-
-static void put_critical_function(const struct wait_place *p, struct table_cell *out)
-{
-	out->text = p->symbol ? p->symbol->name : NULL;
-}
-
-static void put_critical_dso(const struct table *t, const struct wait_place *p,
-			     struct table_cell *out)
-{
-	out->text =
-		p->image != IMAGE_NONE ? image_name(critical_view_of(t)->images, p->image) : NULL;
-}
+	   out->e.v = wait_seconds_of(critical_time_of(c, r) - critical_view_of(t)->c->from))
 
 /* ---- functions ------------------------------------------------------------------------------- */
 
@@ -62,8 +46,8 @@ TABLE_ROW_AS(critical_row_of, struct critical_row)
 
 TABLE_CELL(critical_row_state,
 	   out->text = wait_state_name(wait_reasons[critical_row_of(r)->reason].state))
-TABLE_CELL(row_function, put_critical_function(&critical_row_of(r)->place, out))
-TABLE_CELL(row_dso, put_critical_dso(t, &critical_row_of(r)->place, out))
+TABLE_CELL(row_function, put_wait_function(out, &critical_row_of(r)->place))
+TABLE_CELL(row_dso, put_wait_dso(out, critical_view_of(t)->images, &critical_row_of(r)->place))
 
 /* c->which: CRITICAL_*. */
 TABLE_GET(row_gain)
@@ -155,13 +139,13 @@ static const struct critical_row *step_row(const struct table *t, const struct t
 }
 
 TABLE_CELL(step_length,
-	   out->e.v = critical_seconds_of(critical_step_of(r)->until - critical_step_of(r)->from))
+	   out->e.v = wait_seconds_of(critical_step_of(r)->until - critical_step_of(r)->from))
 TABLE_CELL(critical_step_share,
 	   out->e.v = critical_part_of(critical_view_of(t),
 				       critical_step_of(r)->until - critical_step_of(r)->from))
 TABLE_CELL(step_reason, out->text = wait_reasons[step_row(t, r)->reason].name)
-TABLE_CELL(step_function, put_critical_function(&step_row(t, r)->place, out))
-TABLE_CELL(step_dso, put_critical_dso(t, &step_row(t, r)->place, out))
+TABLE_CELL(step_function, put_wait_function(out, &step_row(t, r)->place))
+TABLE_CELL(step_dso, put_wait_dso(out, critical_view_of(t)->images, &step_row(t, r)->place))
 
 TABLE_GET(step_next)
 {
@@ -172,8 +156,7 @@ TABLE_GET(step_next)
 }
 
 TABLE_CELL(step_waker,
-	   put_critical_function(&critical_view_of(t)->w->place[critical_step_of(r)->waker_place],
-				 out))
+	   put_wait_function(out, &critical_view_of(t)->w->place[critical_step_of(r)->waker_place]))
 
 #define AT(member) .which = offsetof(struct critical_step, member)
 static const struct table_column step_columns[] = {
@@ -224,7 +207,7 @@ static const struct wait_thread *critical_end_of(const struct critical_view *v)
 	return &v->w->thread[v->c->end];
 }
 
-TABLE_CELL(critical_length, out->e.v = critical_seconds_of(critical_length_of(critical_view_of(t))))
+TABLE_CELL(critical_length, out->e.v = wait_seconds_of(critical_length_of(critical_view_of(t))))
 TABLE_CELL(end_comm, out->text = critical_end_of(critical_view_of(t))->comm)
 TABLE_CELL(end_pid, out->n = critical_end_of(critical_view_of(t))->pid)
 TABLE_CELL(end_tid, out->n = critical_end_of(critical_view_of(t))->tid)
@@ -282,17 +265,17 @@ static void add_critical_facts(struct document *d, const struct critical_view *v
 		document_fact(
 			d, "waits", v->w->has_wakings,
 			"%s of the path: not recorded who ended them; -a has others' wake-ups",
-			num_seconds(a, critical_seconds_of(c->unended)));
+			num_seconds(a, wait_seconds_of(c->unended)));
 	if (c->unknown)
 		document_fact(d, "unknown", true,
 			      "%s of the path: records were lost or contradict each other",
-			      num_seconds(a, critical_seconds_of(c->unknown)));
+			      num_seconds(a, wait_seconds_of(c->unknown)));
 	if (c->base > 0)
 		document_fact(d, "replay", false,
 			      "%s for the %s that were recorded: the difference is in the errors "
 			      "of the gains",
 			      num_seconds(a, c->base / 1e9),
-			      num_seconds(b, critical_seconds_of(c->until - v->w->from)));
+			      num_seconds(b, wait_seconds_of(c->until - v->w->from)));
 }
 
 void critical_put(struct document *d, const struct critical_view *v)
@@ -311,7 +294,7 @@ void critical_put(struct document *d, const struct critical_view *v)
 	document_title(d, INK_PLAIN,
 		       "the path to the end of %s (tid %u): %s, %.1f %% of it on a CPU",
 		       critical_end_of(v)->comm, critical_end_of(v)->tid,
-		       num_seconds(a, critical_seconds_of(critical_length_of(v))),
+		       num_seconds(a, wait_seconds_of(critical_length_of(v))),
 		       100 * critical_part_of(v, c->running));
 	document_table(d, &rows);
 	document_table(d, &threads);

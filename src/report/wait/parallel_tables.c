@@ -11,17 +11,13 @@
 #include "report/parallel_view.h"
 #include "report/recorded.h"
 #include "report/wait/callers_lost.h"
+#include "report/wait/wait_int.h"
 
 #define ROWS  25 /* functions for people, without --limit */
 #define LEAST 10
 #define SMALL 0.005
 
 TABLE_CTX_AS(parallel_view_of, struct parallel_view)
-
-static double parallel_seconds_of(uint64_t ns)
-{
-	return (double)ns / 1e9;
-}
 
 static uint64_t parallel_length_of(const struct parallel_view *v)
 {
@@ -30,7 +26,7 @@ static uint64_t parallel_length_of(const struct parallel_view *v)
 
 static double parallel_part_of(const struct parallel_view *v, uint64_t ns)
 {
-	return parallel_length_of(v) ? (double)ns / (double)parallel_length_of(v) : NAN;
+	return wait_share_of(ns, parallel_length_of(v));
 }
 
 /* ---- functions ------------------------------------------------------------------------------- */
@@ -61,20 +57,13 @@ TABLE_GET(parallel_threads)
 	out->e.v = f->wall.w > 0 ? f->cpu.w / f->wall.w : NAN;
 }
 
-TABLE_GET(parallel_function_cell)
+static const struct wait_place *parallel_place_of(const struct table *t, const struct table_row *r)
 {
-	const struct wait_place *p = &parallel_view_of(t)->p->place[parallel_function_of(r)->place];
-
-	out->text = p->symbol ? p->symbol->name : NULL;
+	return &parallel_view_of(t)->p->place[parallel_function_of(r)->place];
 }
 
-TABLE_GET(parallel_dso)
-{
-	const struct wait_place *p = &parallel_view_of(t)->p->place[parallel_function_of(r)->place];
-
-	out->text =
-		p->image != IMAGE_NONE ? image_name(parallel_view_of(t)->images, p->image) : NULL;
-}
+TABLE_CELL(parallel_function_cell, put_wait_function(out, parallel_place_of(t, r)))
+TABLE_CELL(parallel_dso, put_wait_dso(out, parallel_view_of(t)->images, parallel_place_of(t, r)))
 
 #define OF(member) TABLE_FIELD(struct parallel_function, member)
 /* clang-format off */
@@ -139,7 +128,7 @@ static uint64_t parallel_time_of(const struct table_column *c, const struct tabl
 TABLE_CELL(running, out->n = r->at[0])
 TABLE_CELL(parallel_time_share,
 	   out->e.v = parallel_part_of(parallel_view_of(t), parallel_time_of(c, r)))
-TABLE_CELL(parallel_time_seconds, out->e.v = parallel_seconds_of(parallel_time_of(c, r)))
+TABLE_CELL(parallel_time_seconds, out->e.v = wait_seconds_of(parallel_time_of(c, r)))
 #define LEVEL(get_, member) .get = get_, .which = offsetof(struct parallel_level, member)
 static const struct table_column level_columns[] = {
 	COLUMN("running", "running", T_ID, C_KEY, "threads that ran", .get = running),
@@ -298,7 +287,7 @@ static double mean_running(const struct parallel *p)
 	return all > 0 ? sum / all : NAN;
 }
 
-TABLE_CELL(parallel_length, out->e.v = parallel_seconds_of(parallel_length_of(parallel_view_of(t))))
+TABLE_CELL(parallel_length, out->e.v = wait_seconds_of(parallel_length_of(parallel_view_of(t))))
 TABLE_CELL(parallel_mean, out->e.v = mean_running(r->p))
 #define OF(member) TABLE_FIELD(struct parallel, member)
 #define CTX(...)   TABLE_CTX(struct parallel_view, __VA_ARGS__)
@@ -343,8 +332,7 @@ static void open_parallel_document(struct document *d, const struct parallel_vie
 	document_table(d, &(struct table){ .form = &head_form, .ctx = v, .array = v->p, .n = 1 });
 	recorded_head(d, &v->source);
 	document_title(d, INK_PLAIN, "%.2f threads ran at a time, in the mean of %s",
-		       mean_running(v->p),
-		       num_seconds(a, parallel_seconds_of(parallel_length_of(v))));
+		       mean_running(v->p), num_seconds(a, wait_seconds_of(parallel_length_of(v))));
 }
 
 static void parallel_finish(struct document *d, const struct parallel_view *v)
@@ -359,7 +347,7 @@ static void parallel_finish(struct document *d, const struct parallel_view *v)
 		document_fact(d, "unknown", true,
 			      "%s in which it is not known whether some thread ran: records were "
 			      "lost or contradict each other",
-			      num_seconds(a, parallel_seconds_of(v->p->unknown)));
+			      num_seconds(a, wait_seconds_of(v->p->unknown)));
 	recorded_tail(d, &v->source);
 }
 

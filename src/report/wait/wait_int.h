@@ -2,7 +2,7 @@
 /*
  * wait_int - the tables of wait_document, in the order of wait_tables.c: threads and processes
  * (wait_thread_tables.c), reasons (wait_reason_tables.c), functions, stacks and wakers
- * (wait_place_tables.c).
+ * (wait_place_tables.c). And values that tables of parallel and critical have, too.
  */
 #ifndef CYCLADE_REPORT_WAIT_WAIT_INT_H
 #define CYCLADE_REPORT_WAIT_WAIT_INT_H
@@ -31,6 +31,18 @@ static inline double wait_seconds_of(uint64_t ns)
 static inline double wait_share_of(uint64_t part, uint64_t all)
 {
 	return all ? (double)part / (double)all : NAN;
+}
+
+/* Puts a place's function, or its file. */
+static inline void put_wait_function(struct table_cell *out, const struct wait_place *p)
+{
+	out->text = p->symbol ? p->symbol->name : NULL;
+}
+
+static inline void put_wait_dso(struct table_cell *out, const struct images *images,
+				const struct wait_place *p)
+{
+	out->text = p->image != IMAGE_NONE ? image_name(images, p->image) : NULL;
 }
 
 /* Returns the time of all wanted threads. */

@@ -15,19 +15,8 @@ static const struct wait_place *wait_place_of(const struct table *t, const struc
 									    c->which)];
 }
 
-TABLE_GET(place_function)
-{
-	const struct wait_place *p = wait_place_of(t, c, r);
-
-	out->text = p->symbol ? p->symbol->name : NULL;
-}
-
-TABLE_GET(wait_place_dso)
-{
-	const struct wait_place *p = wait_place_of(t, c, r);
-
-	out->text = p->image != IMAGE_NONE ? image_name(wait_view_of(t)->images, p->image) : NULL;
-}
+TABLE_CELL(place_function, put_wait_function(out, wait_place_of(t, c, r)))
+TABLE_CELL(wait_place_dso, put_wait_dso(out, wait_view_of(t)->images, wait_place_of(t, c, r)))
 
 #define AT(member) .which = offsetof(struct wait_at, member)
 static const struct table_column function_columns[] = {
