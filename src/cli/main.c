@@ -23,6 +23,7 @@
 #include "cli/model_choice.h"
 #include "cli/sandboxing.h"
 #include "cli/screen/screen.h"
+#include "cli/temp_dir.h"
 
 static int (*const run_command[CMD_COUNT])(struct cli *) = {
 #define COMMAND(id, name, operands, text) cmd_##name,
@@ -112,6 +113,7 @@ static void end_without_memory(void)
 {
 	screen_close();
 	file_new_remove_temps();
+	temp_dir_remove();
 	_exit(write(STDERR_FILENO, no_memory, strlen(no_memory)) < 0 ? EXIT_TOOL : failed);
 }
 

@@ -17,12 +17,17 @@ static const char *volatile guarded, *volatile within;
 static int held = -1;	/* its lock */
 static sigset_t before; /* the mask before a directory was made */
 
-static void end_temp_by(int number)
+void temp_dir_remove(void)
 {
 	if (within)
 		(void)unlink(within);
 	if (guarded)
 		(void)rmdir(guarded);
+}
+
+static void end_temp_by(int number)
+{
+	temp_dir_remove();
 	(void)signal(number, SIG_DFL);
 	(void)raise(number);
 }

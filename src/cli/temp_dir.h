@@ -25,6 +25,8 @@
 int temp_dir_open(char *dir, size_t size, const char *first, struct err *err) MUST_USE;
 /* Both stay where they are until it is closed. Signals that are ignored stay ignored. */
 void temp_dir_guard(const char *dir, const char *file);
+/* For a handler that ends the process: removes a guarded directory and its file, if there is one. */
+void temp_dir_remove(void);
 void temp_dir_close(char *dir);
 
 #endif

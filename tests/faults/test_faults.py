@@ -41,7 +41,8 @@ KINDS = {"memory": 8, "place": 4, "memory+": 2, "open": 3, "read": 3, "write": 3
          "close": 2, "fork": 2, "thread": 2, "ioctl": 2, "poll": 2, "opendir": 2, "pipe": 2}
 COUNTED = ("memory", "place", "open", "read", "write", "mmap", "stat", "ftruncate", "rename", "close", "fork", "thread", "ioctl",
            "poll", "opendir", "pipe")  # as inject.c has them
-EVERY = {(c, "place") for c in ("report -g", "info", "annotate", "import")}  # all of them, always: unwinding, symbols, lines, rows
+EVERY = {(c, "place") for c in ("report -g", "info", "annotate", "import", "compare, functions")}
+# all of them, always: unwinding, symbols, lines, rows, a recording of ours in a directory of ours
 # name: words; F..: recordings by name, O: a file to write
 READS = {
     "info": "info -i unwound",
@@ -199,10 +200,12 @@ def start(words, where, fault, tag):
     os.makedirs(where, exist_ok=True)
     out = os.path.join(where, "out" + tag)
     count = os.path.join(where, "count" + tag)
+    temps = os.path.join(where, "temps" + tag)
+    os.makedirs(temps)
     # the system's debug information, if it is there or in perf's cache, takes longer to unpack than all else; that of the
     # recorded program is packed too
     env = dict(os.environ, LC_ALL="C", LD_PRELOAD=LIB, FAULT=fault, FAULT_COUNT=count, FAULT_WITHOUT="/usr/lib/debug/",
-               HOME=os.path.dirname(where), XDG_CACHE_HOME=where + "/cache" + tag, COLUMNS="100")
+               HOME=os.path.dirname(where), XDG_CACHE_HOME=where + "/cache" + tag, TMPDIR=temps, COLUMNS="100")
     registers = None
     if "msr" in words.split():
         registers, more = simulated(os.path.dirname(where), where, tag)
@@ -225,7 +228,8 @@ def start(words, where, fault, tag):
             with open(name, "rb") as f:
                 text += f.read()
             os.remove(name)
-    left = [n for n in os.listdir(where) if n.startswith("out%s." % tag)]
+    left = [n for n in os.listdir(where) if n.startswith("out%s." % tag)] + os.listdir(temps)
+    shutil.rmtree(temps)
     return code, text, err, calls, left + (kept(registers) if registers else [])
 
 
