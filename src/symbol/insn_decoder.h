@@ -8,12 +8,10 @@
 #ifndef CYCLADE_SYMBOL_INSN_DECODER_H
 #define CYCLADE_SYMBOL_INSN_DECODER_H
 
-#include <stdbool.h>
-
 struct insn_decoder;
 
-/* `machine`: of an ELF file. NULL: there is none for it here, or there is no memory (*nomem). */
-struct insn_decoder *insn_decoder_new(unsigned machine, bool *nomem);
+/* `machine`: of an ELF file. NULL: there is none for it here. */
+struct insn_decoder *insn_decoder_new(unsigned machine);
 void insn_decoder_free(struct insn_decoder *d); /* NULL is fine */
 
 #endif

@@ -2,7 +2,7 @@
 /*
  * operands - an instruction's reads and writes: registers, flags, memory.
  *
- *	d = insn_decoder_new(machine, &nomem)
+ *	d = insn_decoder_new(machine)
  *	operands_decode(d, bytes, len, vaddr, &out)
  *	insn_decoder_free(d)
  *

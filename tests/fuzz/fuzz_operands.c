@@ -27,8 +27,7 @@ static void check(const struct operands *o, size_t len)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	bool nomem;
-	struct insn_decoder *d = insn_decoder_new(EM_X86_64, &nomem);
+	struct insn_decoder *d = insn_decoder_new(EM_X86_64);
 
 	for (size_t at = 0; at < size; at++) {
 		size_t len = size - at < 15 ? size - at : 15;

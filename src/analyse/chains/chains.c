@@ -353,8 +353,6 @@ static size_t list_paths(struct making *x, const struct block_path **path)
 
 static void open_decoder(struct making *x)
 {
-	bool nomem;
-
 	x->machine = disasm_machine(x->images, x->l->f->image);
 	if (x->machine == EM_AARCH64)
 		return;
@@ -363,7 +361,7 @@ static void open_decoder(struct making *x)
 		return;
 	}
 	if (!x->decoder)
-		x->decoder = insn_decoder_new(x->machine, &nomem);
+		x->decoder = insn_decoder_new(x->machine);
 	if (!x->decoder)
 		x->l->why = "this build has no x86 disassembler";
 }

@@ -33,13 +33,10 @@ enum memory_operand_why memory_operand_event(const struct pd *rec, const struct 
 	return ev->attr.precise_ip < 2 ? MEMORY_OPERAND_NOT_PRECISE : MEMORY_OPERAND_COMPUTED;
 }
 
-int memory_operand_begin(struct memory_operand_work *x, struct spaces *sp, struct err *err)
+void memory_operand_begin(struct memory_operand_work *x, struct spaces *sp)
 {
-	bool nomem;
-
 	x->spaces = sp;
-	x->decoder = insn_decoder_new(EM_X86_64, &nomem);
-	return !x->decoder && nomem ? err_nomem(err) : 0;
+	x->decoder = insn_decoder_new(EM_X86_64);
 }
 
 void memory_operand_free(struct memory_operand_work *x)

@@ -4,7 +4,7 @@
  * memory operand of its instruction.
  *
  *	memory_operand_event(rec, event, &how)	once an event
- *	memory_operand_begin(&x, spaces, &err)
+ *	memory_operand_begin(&x, spaces)
  *	memory_operand_find(&x, sample, fits, &op, &why, &err)	one that wants it
  *	memory_operand_free(&x)
  *
@@ -48,8 +48,7 @@ struct memory_operand_work {
 #define MEMORY_OPERAND_UNWANTED MEMORY_OPERANDS
 enum memory_operand_why memory_operand_event(const struct pd *rec, const struct pd_event *ev,
 					     const struct memop_how *how);
-int memory_operand_begin(struct memory_operand_work *x, struct spaces *sp,
-			 struct err *err) MUST_USE;
+void memory_operand_begin(struct memory_operand_work *x, struct spaces *sp);
 /* Fills op->address; *why: whether it did. -1: out of memory. */
 int memory_operand_find(struct memory_operand_work *x, const struct pass_sample *p,
 			enum memory_operand_why fits, struct memop *op,

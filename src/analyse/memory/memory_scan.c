@@ -99,11 +99,13 @@ static int begin_operands(struct memory_scan *w, const struct pd *rec, struct sp
 				    : MEMORY_OPERAND_UNWANTED;
 		any |= fits[i] != MEMORY_OPERAND_UNWANTED;
 	}
-	if (any)
-		w->fits = fits;
-	else
+	if (!any) {
 		free(fits);
-	return any ? memory_operand_begin(&w->operands, sp, err) : 0;
+		return 0;
+	}
+	w->fits = fits;
+	memory_operand_begin(&w->operands, sp);
+	return 0;
 }
 
 int memory_scan_begin(struct memory_scan **out, struct pass *p, struct memory_objects **objects,

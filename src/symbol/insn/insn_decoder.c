@@ -7,29 +7,27 @@
 #include "config.h"
 
 #if HAVE_ZYDIS
+#include "base/xalloc.h"
 #include "symbol/insn/insn_decoder_int.h"
 
-struct insn_decoder *insn_decoder_new(unsigned machine, bool *nomem)
+struct insn_decoder *insn_decoder_new(unsigned machine)
 {
 	struct insn_decoder *d;
 
-	*nomem = false;
 	if (machine != EM_X86_64)
 		return NULL;
-	d = calloc(1, sizeof(*d));
-	*nomem = !d;
-	if (d && !ZYAN_SUCCESS(ZydisDecoderInit(&d->d, ZYDIS_MACHINE_MODE_LONG_64,
-						ZYDIS_STACK_WIDTH_64))) {
+	d = xcalloc(1, sizeof(*d));
+	if (!ZYAN_SUCCESS(
+		    ZydisDecoderInit(&d->d, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64))) {
 		free(d);
 		return NULL;
 	}
 	return d;
 }
 #else
-struct insn_decoder *insn_decoder_new(unsigned machine, bool *nomem)
+struct insn_decoder *insn_decoder_new(unsigned machine)
 {
 	(void)machine;
-	*nomem = false;
 	return NULL;
 }
 #endif

@@ -35,14 +35,13 @@ struct types *types_new(const struct source *s, const struct elf_file *code, str
 {
 	struct types *t = xcalloc(1, sizeof(*t));
 	const Dwarf_Die none = { .addr = NULL };
-	bool nomem = false;
 
 	(void)err;
 	t->source = (struct source *)(uintptr_t)s; /* its lazy part is not const */
 	t->code = code;
 	t->budget = 4 * s->file_size + 65536;
 	t->unit_read = xcalloc(s->units.n + 1, sizeof(*t->unit_read));
-	t->decoder = insn_decoder_new(code->machine, &nomem);
+	t->decoder = insn_decoder_new(code->machine);
 	t->machine = effect_machine(code->machine);
 	t->thread_pointer = type_thread_pointer(t);
 	(void)type_of_die(t, &none); /* type 0 is void */
