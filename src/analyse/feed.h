@@ -24,7 +24,7 @@ struct spaces *feed_spaces(const struct pd *rec, struct images *images, struct e
 struct spaces *feed_begin(const struct pd *rec, struct images *images, struct err *err) MUST_USE;
 int feed_record(struct spaces *sp, const struct pd *rec, const struct pd_record *r,
 		struct err *err) MUST_USE;
-int feed_finish(struct spaces *sp, const struct pd *rec, struct err *err) MUST_USE;
+void feed_finish(struct spaces *sp, const struct pd *rec);
 
 /* Returns the time to ask the spaces with for a sample: its own, or its place in the file. */
 static inline uint64_t feed_time(const struct pd *rec, const struct pd_sample *s, uint64_t seq)

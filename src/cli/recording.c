@@ -89,13 +89,10 @@ struct opening {
 	struct cli *cli;
 };
 
-static int add_inner_places(struct images *set, const struct pd_info *i, struct err *err)
+static void add_inner_places(struct images *set, const struct pd_info *i)
 {
 	for (size_t k = 0; made_here(i) && k < i->n_places; k++)
-		if (images_place(set, i->places[k].inside, i->places[k].root, i->places[k].rest,
-				 err))
-			return -1;
-	return 0;
+		images_place(set, i->places[k].inside, i->places[k].root, i->places[k].rest);
 }
 
 /* The header is known, and with it where symbols may come from. */
@@ -122,8 +119,10 @@ static int begin_images(void *ctx, const struct pd *rec, struct err *err)
 	images_free(r->images);
 	r->spaces = NULL;
 	r->images = images_new(&io, err);
-	if (r->images && !add_inner_places(r->images, pd_info(rec), err))
+	if (r->images) {
+		add_inner_places(r->images, pd_info(rec));
 		r->spaces = feed_begin(rec, r->images, err);
+	}
 	return r->spaces ? 0 : -1;
 }
 
@@ -161,9 +160,11 @@ int recording_open(struct recording *r, struct cli *cli, const char *path, struc
 	*r = (struct recording){ 0 };
 	if (!chains) /* which keep some memory while they free much that only finding needs */
 		heap_for_tables();
-	if (!pd_open_feed(&r->rec, path, &feed, err) && !check_samples(r, path, err) &&
-	    !feed_finish(r->spaces, r->rec, err) && !derived_open(&r->derived, cli, r->rec, err))
-		return 0;
+	if (!pd_open_feed(&r->rec, path, &feed, err) && !check_samples(r, path, err)) {
+		feed_finish(r->spaces, r->rec);
+		if (!derived_open(&r->derived, cli, r->rec, err))
+			return 0;
+	}
 	recording_close(r);
 	return repeats_hint(path, command_names[cli->command], err);
 }

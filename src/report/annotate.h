@@ -6,7 +6,7 @@
  *	profile_build(&p, ...)		with the keys of annotate_keys
  *	annotate_targets(&all, p, event)
  *	annotate_find(&list, &all, "name", &err)
- *	annotate_build(&a, p, images, event, &list.v[0], &opts, &err)
+ *	a = annotate_build(p, images, event, name, &list.v[0], &opts)
  *	annotate_blocks(a, &blocks, &err)	if the recording has branch stacks
  *	annotate_put(&document, &view)
  *	annotate_free(a), annotate_targets_free(&list)
@@ -120,9 +120,9 @@ struct annotate {
 	struct arena arena;
 };
 
-int annotate_build(struct annotate **out, const struct profile *p, struct images *images,
-		   size_t event, const char *event_name, const struct annotate_target *target,
-		   const struct annotate_opts *opts, struct err *err) MUST_USE;
+struct annotate *annotate_build(const struct profile *p, struct images *images, size_t event,
+				const char *event_name, const struct annotate_target *target,
+				const struct annotate_opts *opts);
 void annotate_free(struct annotate *a);
 /* `b` must outlive it. */
 void annotate_blocks(struct annotate *a, const struct blocks *b);

@@ -51,18 +51,16 @@ void names_free(struct names *n)
 	free(n);
 }
 
-static int name_resolve(struct names *n, const struct place *o, uint64_t addr, struct name *x,
-			struct err *err)
+static void name_resolve(struct names *n, const struct place *o, uint64_t addr, struct name *x)
 {
 	const struct symbol *s = NULL;
 
 	*x = (struct name){ .image = o->image };
 	if (o->image == IMAGE_NONE)
-		return 0;
+		return;
 	x->image_address = x->address = addr;
 	x->dso = image_name(n->images, x->image);
-	if (image_resolve(n->images, x->image, &x->image_address, 1, &s, err))
-		return -1;
+	image_resolve(n->images, x->image, &x->image_address, 1, &s);
 	if (s) {
 		x->function = s->name;
 		x->offset = x->image_address - s->start;
@@ -70,11 +68,10 @@ static int name_resolve(struct names *n, const struct place *o, uint64_t addr, s
 	if (!(o->what & PLACE_ABSOLUTE) &&
 	    !image_to_vaddr(n->images, x->image, x->image_address, &x->address))
 		x->address = x->image_address;
-	return 0;
 }
 
 struct name *names_at(struct names *n, const struct process *proc, uint32_t proc_index,
-		      enum space_kind kind, uint64_t ip, uint64_t time, struct err *err)
+		      enum space_kind kind, uint64_t ip, uint64_t time)
 {
 	const struct place_who who = { proc, proc_index, 0, 0, UINT64_MAX };
 	const struct place *o = place_find(&n->places, &who, (uint8_t)kind, ip, time);
@@ -85,8 +82,7 @@ struct name *names_at(struct names *n, const struct process *proc, uint32_t proc
 		return &s->name;
 	s->used = false;
 	drop_inlines(&s->name);
-	if (name_resolve(n, o, addr, &s->name, err))
-		return NULL;
+	name_resolve(n, o, addr, &s->name);
 	s->addr = addr;
 	s->image = o->image;
 	s->used = true;

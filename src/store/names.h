@@ -29,9 +29,9 @@ struct name {
 struct names;
 
 struct names *names_new(const struct spaces *sp);
-/* Good until the next call. NULL: failed, see *err. */
+/* Good until the next call. */
 struct name *names_at(struct names *n, const struct process *proc, uint32_t proc_index,
-		      enum space_kind kind, uint64_t ip, uint64_t time, struct err *err) MUST_USE;
+		      enum space_kind kind, uint64_t ip, uint64_t time);
 int names_line(struct names *n, struct name *x, struct err *err) MUST_USE;
 int names_inlines(struct names *n, struct name *x, struct err *err) MUST_USE;
 /* Sets the line of the frame of that level of inlining (0: the function's own): the call of the

@@ -282,21 +282,19 @@ int raw_each_sample(struct raw *c, int (*each)(struct raw *at, void *ctx, struct
 
 /* ---- addresses by themselves ----------------------------------------------------------------- */
 
-int raw_name(struct raw_runs *r, uint64_t run, uint32_t pid, uint64_t time, uint64_t ip,
-	     bool kernel, struct name **out, struct err *err)
+struct name *raw_name(struct raw_runs *r, uint64_t run, uint32_t pid, uint64_t time, uint64_t ip,
+		      bool kernel)
 {
 	struct raw_of *of = run >= 1 && run <= r->n ? &r->of[run - 1] : NULL;
 	const struct process *p;
 
-	*out = NULL;
 	if (!of || !of->r.rec)
-		return 0;
+		return NULL;
 	if (!of->names)
 		of->names = names_new(of->r.spaces);
 	p = spaces_process(of->r.spaces, pid, time);
-	*out = names_at(of->names, p, p ? process_index(p) : UINT32_MAX,
-			kernel ? SPACE_KERNEL : SPACE_USER, ip, time, err);
-	return *out ? 0 : -1;
+	return names_at(of->names, p, p ? process_index(p) : UINT32_MAX,
+			kernel ? SPACE_KERNEL : SPACE_USER, ip, time);
 }
 
 int raw_line(struct raw_runs *r, uint64_t run, struct name *x, struct err *err)

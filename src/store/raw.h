@@ -55,11 +55,11 @@ int raw_cell(struct raw *c, enum store_column_id column, struct table_cell *out,
 	     struct buf *scratch, struct err *err) MUST_USE;
 void raw_close(struct raw *c); /* NULL is fine */
 
-/* The name and line of an address of a recording (from 1) for a process at a time; NULL in *out:
- * there is none. */
+/* The name of an address of a recording (from 1) for a process at a time; NULL: there is none. Its
+ * line: raw_line(). */
 struct name;
-int raw_name(struct raw_runs *r, uint64_t run, uint32_t pid, uint64_t time, uint64_t ip,
-	     bool kernel, struct name **out, struct err *err) MUST_USE;
+struct name *raw_name(struct raw_runs *r, uint64_t run, uint32_t pid, uint64_t time, uint64_t ip,
+		      bool kernel);
 int raw_line(struct raw_runs *r, uint64_t run, struct name *x, struct err *err) MUST_USE;
 
 #endif

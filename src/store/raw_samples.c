@@ -37,7 +37,7 @@ struct name *raw_name_at(struct raw *c, enum space_kind kind, uint64_t ip, struc
 		return NULL;
 	if (!r->names)
 		r->names = names_new(r->r.spaces);
-	return names_at(r->names, c->who.proc, c->who.proc_index, kind, ip, c->who.time, err);
+	return names_at(r->names, c->who.proc, c->who.proc_index, kind, ip, c->who.time);
 }
 
 const char *const raw_mode_names[] = {

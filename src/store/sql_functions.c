@@ -98,32 +98,25 @@ static void fn_bar(sqlite3_context *x, int n, sqlite3_value **v)
 
 /* ---- addresses ------------------------------------------------------------------------------- */
 
-/* -1: an error was given to SQLite. NULL: nothing known. */
-static int fn_name_of(sqlite3_context *x, int n, sqlite3_value **v, struct name **out)
+/* NULL: nothing known. */
+static struct name *fn_name_of(sqlite3_context *x, int n, sqlite3_value **v)
 {
-	struct sql *db = sqlite.user_data(x);
-	struct err err = ERR_INIT;
+	const struct sql *db = sqlite.user_data(x);
 	uint64_t ip = (uint64_t)sqlite.value_int64(v[0]);
 	uint32_t pid = n > 1 ? (uint32_t)sqlite.value_int64(v[1]) : UINT32_MAX;
 	uint64_t time = n > 2 ? (uint64_t)sqlite.value_int64(v[2]) : INT64_MAX;
 	uint64_t run = n > 3 ? (uint64_t)sqlite.value_int64(v[3]) : 1;
 
-	*out = NULL;
 	if (sqlite.value_type(v[0]) == SQLITE_NULL)
-		return 0;
-	if (!raw_name(db->runs, run, pid, time, ip, ip >> 63, out, &err))
-		return 0;
-	if (db->err.code == ERR_NONE)
-		db->err = err;
-	sqlite.result_error(x, err.what, -1);
-	return -1;
+		return NULL;
+	return raw_name(db->runs, run, pid, time, ip, ip >> 63);
 }
 
 static void fn_symbol(sqlite3_context *x, int n, sqlite3_value **v)
 {
-	struct name *name;
+	const struct name *name = fn_name_of(x, n, v);
 
-	if (!fn_name_of(x, n, v, &name) && name && name->function)
+	if (name && name->function)
 		sqlite.result_text(x, name->function, -1, SQLITE_STATIC);
 }
 
@@ -131,10 +124,10 @@ static void fn_line(sqlite3_context *x, int n, sqlite3_value **v)
 {
 	struct sql *db = sqlite.user_data(x);
 	struct err err = ERR_INIT;
-	struct name *name;
+	struct name *name = fn_name_of(x, n, v);
 	char *s;
 
-	if (fn_name_of(x, n, v, &name) || !name)
+	if (!name)
 		return;
 	if (raw_line(db->runs, n > 3 ? (uint64_t)sqlite.value_int64(v[3]) : 1, name, &err)) {
 		sqlite.result_error(x, err.what, -1);

@@ -4,7 +4,7 @@
  *
  *	code_read(&c, images, image, start, len, &err)	the bytes of an image, by image addresses
  *	code_bytes(&c, machine, p, len, start, &err)	the same over bytes
- *	code_split(c, leader, n, &err)			block starts that only a run shows
+ *	code_split(c, leader, n)			block starts that only a run shows
  *	code_free(c)
  *
  * A basic block begins where code can be entered (the start, targets of direct branches, behind
@@ -66,9 +66,8 @@ int code_bytes(struct code **out, unsigned machine, const uint8_t *p, size_t len
 void code_free(struct code *c); /* NULL is fine */
 
 /* Further block starts, image addresses in any order; those inside an instruction or outside the
- * code are skipped (their number is returned in *strange, which may be NULL). */
-int code_split(struct code *c, const uint64_t *leader, size_t n, size_t *strange,
-	       struct err *err) MUST_USE;
+ * code are skipped: returns their number. */
+size_t code_split(struct code *c, const uint64_t *leader, size_t n);
 
 /* The instruction at exactly this image address, the one that has its byte, or the block that holds
  * it; CODE_NONE. */

@@ -3,8 +3,8 @@
  * data - the object at an address of data at a time: a variable, an allocation, a stack, a kind of
  * memory. All look-ups of an address's object go here.
  *
- *	data_begin(spaces, &err)	once: reads the log of allocations, if the recording has one
- *	data_find(&x, spaces, process, address, time, &err)
+ *	data_begin(spaces)	once: reads the log of allocations, if the recording has one
+ *	data_find(&x, spaces, process, address, time)
  *	data_name(text, &x, images)
  *
  * Allocations are those that `record --heap` logged (heap.h): each has a start, a size and a site,
@@ -52,7 +52,7 @@ struct data_place {
 };
 
 /* Before the first data_find; more than once is fine. */
-int data_begin(struct spaces *sp, struct err *err) MUST_USE;
+void data_begin(struct spaces *sp);
 /* Returns the facts of the log; NULL: there is none. After data_begin. */
 const struct heap_facts *data_heap_facts(const struct spaces *sp);
 
@@ -73,9 +73,9 @@ int data_each_allocation(const struct spaces *sp,
 				     const struct heap_site *site),
 			 void *ctx, struct err *err) MUST_USE;
 
-/* `proc` NULL: a process without mappings. -1 only for lack of memory. */
-int data_find(struct data_place *out, const struct spaces *sp, const struct process *proc,
-	      uint64_t address, uint64_t time, struct err *err) MUST_USE;
+/* `proc` NULL: a process without mappings. */
+void data_find(struct data_place *out, const struct spaces *sp, const struct process *proc,
+	       uint64_t address, uint64_t time);
 /* "variable", "heap", ... */
 const char *data_kind_name(enum data_kind kind);
 /* Puts its name: a variable's, "node_new list.c:12 < build < main", "stack of 1234", a file's;

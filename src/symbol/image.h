@@ -96,19 +96,16 @@ void images_free(struct images *set);
 uint32_t images_add(struct images *set, const struct image_key *key, struct err *err) MUST_USE;
 /* Fill in a build-id that the recording gives elsewhere (header feature BUILD_ID) for images of
  * that path that have none. Before the first resolve. */
-int images_build_id(struct images *set, const char *path, const uint8_t *id, size_t len,
-		    struct err *err) MUST_USE;
+void images_build_id(struct images *set, const char *path, const uint8_t *id, size_t len);
 /* The same for all kernel images whose path begins with `prefix`. */
-int images_kernel_build_id(struct images *set, const char *prefix, const uint8_t *id, size_t len,
-			   struct err *err) MUST_USE;
+void images_kernel_build_id(struct images *set, const char *prefix, const uint8_t *id, size_t len);
 /* A file that processes of the recording see as `inside` lies at `rest` below the directory `root`
  * here. Before the first resolve. */
-int images_place(struct images *set, const char *inside, const char *root, const char *rest,
-		 struct err *err) MUST_USE;
+void images_place(struct images *set, const char *inside, const char *root, const char *rest);
 /* A process that mapped the image: while it lives, the file may be below its root directory. */
 void images_mapped_by(struct images *set, uint32_t id, uint32_t pid);
 /* When all images are added and have their build-ids, before the first name is asked for. */
-int images_tell_apart(struct images *set, struct err *err) MUST_USE;
+void images_tell_apart(struct images *set);
 size_t images_count(const struct images *set);
 const struct image_key *image_key(const struct images *set, uint32_t id);
 const char *image_path(const struct images *set, uint32_t id);
@@ -120,19 +117,18 @@ const char *image_name(const struct images *set, uint32_t id);
  * IMAGE_NONE: there is none any more. Knows the images that images_tell_apart() has seen. */
 uint32_t image_named(const struct images *set, const char *name, uint32_t after);
 
-/* For each of n image addresses, ascending: the symbol that covers it, or NULL. -1 only for lack of
- * memory; a broken or missing file yields NULLs and a reason in image_origin(). */
-int image_resolve(struct images *set, uint32_t id, const uint64_t *addr, size_t n,
-		  const struct symbol **out, struct err *err) MUST_USE;
+/* For each of n image addresses, ascending: the symbol that covers it, or NULL. A broken or missing
+ * file yields NULLs and a reason in image_origin(). */
+void image_resolve(struct images *set, uint32_t id, const uint64_t *addr, size_t n,
+		   const struct symbol **out);
 /* The same, but twins keep their plain names until image_settle(): telling them apart may take
  * reading the image's debug information. */
-int image_resolve_late(struct images *set, uint32_t id, const uint64_t *addr, size_t n,
-		       const struct symbol **out, struct err *err) MUST_USE;
+void image_resolve_late(struct images *set, uint32_t id, const uint64_t *addr, size_t n,
+			const struct symbol **out);
 /* Settles the names of the symbol and its twins. Not while other threads read them. */
-int image_settle(struct images *set, uint32_t id, const struct symbol *s, struct err *err) MUST_USE;
-/* All symbols of an image, sorted by start (for annotate and searches by name). */
-int image_symbols(struct images *set, uint32_t id, const struct symbol **out, size_t *n,
-		  struct err *err) MUST_USE;
+void image_settle(struct images *set, uint32_t id, const struct symbol *s);
+/* All symbols of an image, *n of them, sorted by start (for annotate and searches by name). */
+const struct symbol *image_symbols(struct images *set, uint32_t id, size_t *n);
 
 /* Where symbols came from or why there are none: "/usr/bin/x, build-id verified", "/usr/bin/x has
  * build-id 12ab.., the recording's is 34cd..: not used". Empty before the first resolve. */

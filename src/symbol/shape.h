@@ -3,7 +3,7 @@
  * shape - a function's code, without its place and name: to find a function of one build in another
  * build.
  *
- *	shape_read(&s, arena, images, image, symbol, &err)	decodes the function once
+ *	shape_read(&s, arena, images, image, symbol)	decodes the function once
  *	shape_alike(&s, &other)					0 to 1
  *	shape_holds(&whole, &less, &part)			0 to 1
  *
@@ -32,8 +32,8 @@ struct shape {
 
 /* Fields are NULL or 0 without code or debug information: no error. Texts are the images' or `a`'s.
  */
-int shape_read(struct shape *out, struct arena *a, struct images *set, uint32_t image,
-	       const struct symbol *s, struct err *err) MUST_USE;
+void shape_read(struct shape *out, struct arena *a, struct images *set, uint32_t image,
+		const struct symbol *s);
 /* The part of both codes' pairs of mnemonics that both have. 1: all, in the order of either. */
 double shape_alike(const struct shape *a, const struct shape *b);
 /* The part of `part` that `whole` has and `less` (NULL: nothing) has not. */

@@ -5,7 +5,7 @@
  *
  *	sp = spaces_new(images, &err)
  *	spaces_map / _fork / _exec / _exit / _comm / _ksym / ...	facts, in any order of time
- *	spaces_finish(sp, &err)		sorts and links; then read-only
+ *	spaces_finish(sp)		sorts and links; then read-only
  *	proc = spaces_process(sp, pid, time)
  *	map  = space_find(sp, proc, kind, ip, time, &from, &until)
  *
@@ -118,8 +118,8 @@ int spaces_outside(struct spaces *sp, struct err *err) MUST_USE;
 /* A kernel symbol that came (or, with `gone`, went) while recording: BPF programs, trampolines. */
 int spaces_ksym(struct spaces *sp, uint64_t time, uint64_t addr, uint32_t len, const char *name,
 		bool gone, struct err *err) MUST_USE;
-int spaces_cgroup(struct spaces *sp, uint64_t id, const char *path, struct err *err) MUST_USE;
-int spaces_finish(struct spaces *sp, struct err *err) MUST_USE;
+void spaces_cgroup(struct spaces *sp, uint64_t id, const char *path);
+void spaces_finish(struct spaces *sp);
 
 /* The process that had `pid` at `time`; one that no fact names is made at spaces_finish only if it
  * was announced, so the answer may be NULL (no such process known: mappings unknown, comm ":tid"):

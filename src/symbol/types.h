@@ -69,15 +69,13 @@ void types_free(struct types *t); /* NULL is fine */
 
 /* `t` NULL: TYPES_NO_DEBUG. `store`: of an instruction that has a source and a destination in
  * memory, the latter. */
-int types_at(struct types *t, uint64_t vaddr, bool store, struct types_access *out,
-	     struct err *err) MUST_USE;
+void types_at(struct types *t, uint64_t vaddr, bool store, struct types_access *out);
 /* width 0: not known. */
-int types_static(struct types *t, uint64_t vaddr, unsigned width, struct types_access *out,
-		 struct err *err) MUST_USE;
+void types_static(struct types *t, uint64_t vaddr, unsigned width, struct types_access *out);
 /* Finds the access `off` bytes behind the start of an array of the type that types_at() has for
  * that instruction. Without such a type `why` is that of types_at(). */
-int types_within(struct types *t, uint64_t vaddr, bool store, uint64_t off, unsigned width,
-		 struct types_access *out, struct err *err) MUST_USE;
+void types_within(struct types *t, uint64_t vaddr, bool store, uint64_t off, unsigned width,
+		  struct types_access *out);
 
 /* "no_base"; "the type of the pointer is not known". */
 const char *types_why_key(enum types_why why);

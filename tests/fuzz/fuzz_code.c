@@ -79,13 +79,12 @@ static void split(struct code *c, const uint8_t *data, size_t size)
 {
 	uint64_t leader[64];
 	size_t n = 0, strange, odd = 0, before = c->n_blocks;
-	struct err err = ERR_INIT;
 
 	for (; n < 64 && n < size; n++) {
 		leader[n] = c->start + (n % 8 ? data[n] : data[n] * 3U);
 		odd += code_insn_at(c, leader[n]) == CODE_NONE;
 	}
-	hold(!code_split(c, leader, n, &strange, &err));
+	strange = code_split(c, leader, n);
 	hold(strange == odd && c->n_blocks >= before && c->n_blocks <= before + n);
 	check_blocks(c);
 	for (size_t i = 0; i < n; i++)

@@ -290,8 +290,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (tell(sp, &fact[i], (unsigned)i))
 			abort();
 	}
-	if (spaces_finish(sp, NULL))
-		abort();
+	spaces_finish(sp);
 	compare(sp, fact, n, size ? (data[0] * 31u + data[size - 1]) % TIMES : 0);
 	spaces_free(sp);
 	images_free(images);

@@ -15,10 +15,11 @@ int main(int argc, char **argv)
 	const struct symbol *sym;
 	size_t n;
 
-	if (id == IMAGE_NONE || image_symbols(set, id, &sym, &n, &err)) {
+	if (id == IMAGE_NONE) {
 		(void)fprintf(stderr, "%s\n", err.what);
 		return 2;
 	}
+	sym = image_symbols(set, id, &n);
 	for (size_t i = 0; i < n; i++) {
 		uint64_t vaddr = 0;
 

@@ -18,10 +18,8 @@
 static void dump(struct types *t, uint64_t vaddr, bool store)
 {
 	struct types_access a;
-	struct err err = ERR_INIT;
 
-	if (types_at(t, vaddr, store, &a, &err))
-		exit(1);
+	types_at(t, vaddr, store, &a);
 	printf("%" PRIx64 "\t%s\t%" PRIu64 "\t%" PRIu64 "\t%d\t%s\t%s\t%" PRIu64 "\n", vaddr,
 	       types_why_key(a.why), a.offset, a.type_size, a.stack, a.type ? a.type : "",
 	       a.field ? a.field : "", a.size);
@@ -33,10 +31,8 @@ static void dump_all(struct types *t, const struct elf_file *elf)
 		if (elf->seg[i].type == 1 && elf->seg[i].flags & 1)
 			for (uint64_t v = 0; v < elf->seg[i].filesz; v++) {
 				struct types_access a;
-				struct err err = ERR_INIT;
 
-				if (types_at(t, elf->seg[i].vaddr + v, false, &a, &err))
-					exit(1);
+				types_at(t, elf->seg[i].vaddr + v, false, &a);
 				if (a.why != TYPES_NO_OPERAND && a.why != TYPES_NO_DEBUG)
 					dump(t, elf->seg[i].vaddr + v, false);
 			}

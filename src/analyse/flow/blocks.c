@@ -247,8 +247,8 @@ static int add_spans(struct build *b, const struct flow_span *span, size_t n, st
 	}
 	for (size_t i = 0; i < n; i++)
 		addr[i] = span[i].start;
-	if (b->image != IMAGE_NONE && image_resolve(b->images, b->image, addr, n, found, err))
-		goto out;
+	if (b->image != IMAGE_NONE)
+		image_resolve(b->images, b->image, addr, n, found);
 	for (size_t i = 0; i < n; i++)
 		if (add_span(b, found[i], &span[i], err))
 			goto out;
@@ -285,8 +285,7 @@ static int add_image(struct build *b, uint32_t image, struct list *spans, struct
 	b->n_symbols = 0;
 	b->has_code = false;
 	if (image != IMAGE_NONE) {
-		if (image_symbols(b->images, image, &b->symbol, &b->n_symbols, err))
-			return -1;
+		b->symbol = image_symbols(b->images, image, &b->n_symbols);
 		b->has_code = image_code_file(b->images, image) != NULL;
 	}
 	b->by_symbol = calloc(b->n_symbols + 1, sizeof(struct block_part *));

@@ -40,7 +40,9 @@ static int split(struct code *code, const struct flow *flow, uint32_t image, str
 			goto out;
 		}
 	}
-	rc = leader.n ? code_split(code, leader.v, leader.n, NULL, err) : 0;
+	if (leader.n)
+		(void)code_split(code, leader.v, leader.n);
+	rc = 0;
 out:
 	vec_free(&leader);
 	return rc;

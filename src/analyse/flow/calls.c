@@ -46,8 +46,7 @@ static int place_of(struct telling *t, const struct flow_place *at, const struct
 		return 0;
 	if (!same(out, &t->part)) {
 		t->part = t->whole = *out;
-		if (calls_whole(t->w.images, at->image, &t->whole.symbol, t->err))
-			return -1;
+		calls_whole(t->w.images, at->image, &t->whole.symbol);
 	}
 	out->symbol = t->whole.symbol;
 	return 0;
@@ -128,8 +127,7 @@ static int named(struct telling *t, size_t i, struct calls_place *out, bool *any
 	*any = false;
 	if (in->what != CALLS_CALL || !in->has_target || in->target == UINT64_MAX)
 		return 0;
-	if (calls_symbol(t->w.images, at.image, in->target, &s, t->err))
-		return -1;
+	s = calls_symbol(t->w.images, at.image, in->target);
 	if (!s || s->start != in->target)
 		return 0;
 	*any = true;

@@ -50,8 +50,8 @@ static int resolve(struct images *images, const struct flow_place *at, size_t n,
 			addr[end] = at[order[end].a].addr;
 		if (order[i].b == IMAGE_NONE)
 			memset(&sym[i], 0, (end - i) * sizeof(*sym));
-		else if (image_resolve(images, order[i].b, &addr[i], end - i, &sym[i], err))
-			goto out;
+		else
+			image_resolve(images, order[i].b, &addr[i], end - i, &sym[i]);
 	}
 	for (size_t i = 0; i < n; i++)
 		out[order[i].a] = sym[i];
@@ -63,11 +63,13 @@ out:
 	return ret;
 }
 
-int calls_symbol(struct images *images, uint32_t image, uint64_t addr, const struct symbol **out,
-		 struct err *err)
+const struct symbol *calls_symbol(struct images *images, uint32_t image, uint64_t addr)
 {
-	*out = NULL;
-	return image == IMAGE_NONE ? 0 : image_resolve(images, image, &addr, 1, out, err);
+	const struct symbol *s = NULL;
+
+	if (image != IMAGE_NONE)
+		image_resolve(images, image, &addr, 1, &s);
+	return s;
 }
 
 int calls_resolve(struct calls_work *w, struct err *err)

@@ -50,8 +50,7 @@ int calls_resolve(struct calls_work *w, struct err *err) MUST_USE;
 int calls_classify(struct calls_work *w, struct err *err) MUST_USE;
 void calls_work_free(struct calls_work *w);
 /* The symbol that covers one address. */
-int calls_symbol(struct images *images, uint32_t image, uint64_t addr, const struct symbol **out,
-		 struct err *err) MUST_USE;
+const struct symbol *calls_symbol(struct images *images, uint32_t image, uint64_t addr);
 
 /* calls_plt.c: f.cold is part of f. */
 struct calls_plts;
@@ -63,8 +62,7 @@ struct calls_plts *calls_plts_new(const struct calls_work *w, struct err *err) M
 int calls_plt_leads(struct calls_plts *p, uint32_t image, const struct symbol *plt,
 		    struct calls_place *out, bool *known, struct err *err) MUST_USE;
 void calls_plts_free(struct calls_plts *p);
-int calls_whole(struct images *images, uint32_t image, const struct symbol **s,
-		struct err *err) MUST_USE;
+void calls_whole(struct images *images, uint32_t image, const struct symbol **s);
 
 /* One edge's part in one call. */
 struct calls_tie {

@@ -132,8 +132,7 @@ static int gather_names(struct calls_plts *p, struct err *err)
 		if (to->kind != SPACE_USER || to->image >= n_images || seen[to->image])
 			continue;
 		seen[to->image] = true;
-		if (image_symbols(w->images, to->image, &sym, &n, err))
-			goto out;
+		sym = image_symbols(w->images, to->image, &n);
 		for (size_t k = 0; k < n; k++)
 			if (add_name(p, to->image, &sym[k], to->kind)) {
 				(void)err_nomem(err);
@@ -235,26 +234,24 @@ static size_t whole_length(const char *s)
 }
 
 /* Leaves *s as it is if no function, or more than one, is called so. */
-int calls_whole(struct images *images, uint32_t image, const struct symbol **s, struct err *err)
+void calls_whole(struct images *images, uint32_t image, const struct symbol **s)
 {
 	const char *name = *s ? ((*s)->linkage ? (*s)->linkage : (*s)->name) : "";
 	size_t len = whole_length(name), n;
 	const struct symbol *sym, *found = NULL;
 
 	if (!len)
-		return 0;
-	if (image_symbols(images, image, &sym, &n, err))
-		return -1;
+		return;
+	sym = image_symbols(images, image, &n);
 	for (size_t i = 0; i < n; i++) {
 		const char *other = sym[i].linkage ? sym[i].linkage : sym[i].name;
 
 		if (strncmp(other, name, len) || other[len])
 			continue;
 		if (found)
-			return 0;
+			return;
 		found = &sym[i];
 	}
 	if (found)
 		*s = found;
-	return 0;
 }

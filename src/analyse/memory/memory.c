@@ -217,8 +217,9 @@ int memory_begin(struct memory **out, struct memory_objects **objects, struct pa
 		.spaces = sp, .files_too = opts->files, .files = STRTAB_INIT, .rows = STRTAB_INIT
 	};
 	m->work = w;
+	if (objects)
+		data_begin(sp);
 	if (choose_events(w, rec, opts, objects != NULL, &w->events, err) ||
-	    (objects && data_begin(sp, err)) ||
 	    memory_scan_begin(&w->scan, pass, objects ? &o : NULL, rec, sp, w->how, w->events, opts,
 			      err)) {
 		memory_free(m);

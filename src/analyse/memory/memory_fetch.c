@@ -65,7 +65,7 @@ static int place_run(struct images *set, struct memory_group **g, size_t n, stru
 	for (size_t i = 0; i < n && !ret; i++)
 		addr[i] = g[i]->key[0];
 	if (!ret)
-		ret = image_resolve(set, memory_access_image(g[0]), addr, n, sym, err);
+		image_resolve(set, memory_access_image(g[0]), addr, n, sym);
 	for (size_t i = 0, k; i < n && !ret; i = k) {
 		for (k = i + 1; k < n && sym[k] == sym[i]; k++)
 			;

@@ -50,8 +50,7 @@ static int name_run(struct memory_work *w, struct memory_group **g, size_t n, ui
 
 	for (size_t i = 0; i < n; i++)
 		addr[i] = g[i]->key[0];
-	if (image_resolve(spaces_images(w->spaces), (uint32_t)g[0]->key[1], addr, n, sym, err))
-		return -1;
+	image_resolve(spaces_images(w->spaces), (uint32_t)g[0]->key[1], addr, n, sym);
 	src = source_of(spaces_images(w->spaces), (uint32_t)g[0]->key[1], &why);
 	if (!src && why.code == ERR_NOMEM)
 		return err_nomem(err);

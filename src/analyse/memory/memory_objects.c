@@ -235,7 +235,8 @@ int memory_objects_begin(struct memory_objects **out, const struct pd *rec, stru
 	for (unsigned i = 0; i < workers; i++)
 		if (memory_objects_begin_part(w, &w->part[i], opts->map))
 			return err_nomem(err);
-	return nodes_read(&w->nodes, pd_info(rec), err) ? -1 : data_begin(sp, err);
+	data_begin(sp);
+	return nodes_read(&w->nodes, pd_info(rec), err);
 }
 
 int memory_objects_end(struct memory_objects *o, struct err *err)

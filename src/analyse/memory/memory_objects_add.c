@@ -84,10 +84,8 @@ static int look_up(struct memory_objects_work *w, struct objects_part *x, struct
 	int ret;
 
 	pthread_mutex_lock(&w->lock);
-	ret = data_find(&o.data, w->spaces, s->proc, address, s->time, err);
+	data_find(&o.data, w->spaces, s->proc, address, s->time);
 	pthread_mutex_unlock(&w->lock);
-	if (ret)
-		return -1;
 	s->start = o.data.start;
 	s->size = o.data.size;
 	o.why = is_object(&o.data) ? NULL : o.data.why;

@@ -18,8 +18,7 @@ static int find_stride(const struct data_place *d, struct images *set, uint64_t 
 	*stride = 0;
 	if (!t)
 		return why.code == ERR_NOMEM ? err_nomem(err) : 0;
-	if (types_static(t, d->variable->start, 0, &a, err))
-		return -1;
+	types_static(t, d->variable->start, 0, &a);
 	if (a.why == TYPES_KNOWN)
 		*stride = a.type_size;
 	return 0;

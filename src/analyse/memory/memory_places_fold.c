@@ -121,10 +121,10 @@ static int ask(const struct fold *f, const struct judged *j, uint64_t off, unsig
 	if (!t)
 		return none.code == ERR_NOMEM ? err_nomem(err) : 0;
 	if (!g)
-		return types_static(t, j->object->data.variable->start + off, width, out, err);
-	if (!image_to_vaddr(f->set, image, g->key[0], &vaddr))
-		return 0;
-	return types_within(t, vaddr, memory_access_kind(g) == MEMORY_STORE, off, width, out, err);
+		types_static(t, j->object->data.variable->start + off, width, out);
+	else if (image_to_vaddr(f->set, image, g->key[0], &vaddr))
+		types_within(t, vaddr, memory_access_kind(g) == MEMORY_STORE, off, width, out);
+	return 0;
 }
 
 /* In the variable, or in an array of the site's type. */

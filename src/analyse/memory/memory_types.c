@@ -53,8 +53,7 @@ int memory_type_group(struct images *set, struct memory_group *g, const struct m
 			return err_nomem(err);
 		g->access.why = TYPES_NO_DEBUG;
 	}
-	if (t && image_to_vaddr(set, image, g->key[0], &vaddr) &&
-	    types_at(t, vaddr, memory_access_kind(g) == MEMORY_STORE, &g->access, err))
-		return -1;
+	if (t && image_to_vaddr(set, image, g->key[0], &vaddr))
+		types_at(t, vaddr, memory_access_kind(g) == MEMORY_STORE, &g->access);
 	return number(g, before, names, err);
 }

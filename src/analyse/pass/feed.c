@@ -97,7 +97,8 @@ static int feed_one(void *ctx, const struct pd_record *r)
 	case PERF_RECORD_CGROUP:
 		if (pd_cgroup_get(r, &u.cgroup))
 			return 0;
-		return spaces_cgroup(f->sp, u.cgroup.id, u.cgroup.path, f->err);
+		spaces_cgroup(f->sp, u.cgroup.id, u.cgroup.path);
+		return 0;
 	default:
 		return 0;
 	}
@@ -123,17 +124,15 @@ static bool is_kernels(const struct pd_buildid *b, size_t kernel)
 }
 
 /* `served`: kernels that have theirs. */
-static int feed_build_id(struct images *images, const struct pd_buildid *b, bool *served,
-			 struct err *err)
+static void feed_build_id(struct images *images, const struct pd_buildid *b, bool *served)
 {
 	for (size_t k = 0; k < N_KERNELS; k++) {
 		if (served[k] || !b->id_len || !is_kernels(b, k))
 			continue;
 		served[k] = true;
-		if (images_kernel_build_id(images, kernels[k].name, b->id, b->id_len, err))
-			return -1;
+		images_kernel_build_id(images, kernels[k].name, b->id, b->id_len);
 	}
-	return images_build_id(images, b->path, b->id, b->id_len, err);
+	images_build_id(images, b->path, b->id, b->id_len);
 }
 
 /* Returns true if the recording's times can be compared with those that programs write down
@@ -175,17 +174,16 @@ int feed_record(struct spaces *sp, const struct pd *rec, const struct pd_record 
 	return feed_one(&f, r);
 }
 
-int feed_finish(struct spaces *sp, const struct pd *rec, struct err *err)
+void feed_finish(struct spaces *sp, const struct pd *rec)
 {
 	const struct pd_info *info = pd_info(rec);
 	bool served[N_KERNELS] = { false };
 
 	for (size_t i = 0; i < info->n_buildids; i++)
-		if (feed_build_id(spaces_images(sp), &info->buildids[i], served, err))
-			return -1;
+		feed_build_id(spaces_images(sp), &info->buildids[i], served);
 	if (info->heap && !info->foreign_order && has_clock(rec))
 		spaces_heap_log(sp, info->heap, info->heap_len);
-	return spaces_finish(sp, err);
+	spaces_finish(sp);
 }
 
 struct spaces *feed_spaces(const struct pd *rec, struct images *images, struct err *err)
@@ -194,8 +192,10 @@ struct spaces *feed_spaces(const struct pd *rec, struct images *images, struct e
 
 	if (!f.sp)
 		return NULL;
-	if (!pd_walk(rec, feed_one, &f) && !feed_finish(f.sp, rec, err))
-		return f.sp;
-	spaces_free(f.sp);
-	return NULL;
+	if (pd_walk(rec, feed_one, &f)) {
+		spaces_free(f.sp);
+		return NULL;
+	}
+	feed_finish(f.sp, rec);
+	return f.sp;
 }

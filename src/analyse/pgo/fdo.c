@@ -122,15 +122,13 @@ static bool within_function(const struct code *c, uint32_t image, const struct f
 	return p->image == image && p->addr >= c->start && p->addr - c->start < c->len;
 }
 
-/* Sets *yes to true if it is the first instruction of a function, else to false. */
-static int starts_function(struct flowing *x, uint64_t addr, bool *yes, struct err *err)
+/* Returns true if it is the first instruction of a function. */
+static bool starts_function(const struct flowing *x, uint64_t addr)
 {
 	const struct symbol *s;
 
-	if (image_resolve(x->m.images, x->m.image, &addr, 1, &s, err))
-		return -1;
-	*yes = s && s->start == addr;
-	return 0;
+	image_resolve(x->m.images, x->m.image, &addr, 1, &s);
+	return s && s->start == addr;
 }
 
 /* Calls, and jumps into other functions, that left this one. */
@@ -142,16 +140,13 @@ static int add_targets(struct flowing *x, const struct code *c, struct err *err)
 
 	for (size_t i = first; i < first + n; i++) {
 		uint32_t insn = code_insn_at(c, e[i].from.addr), name;
-		bool start = false;
 
 		if (insn == CODE_NONE || e[i].to.image != x->m.image || x->line[insn] == FDO_NONE ||
 		    c->insn[insn].flow == INSN_RETURN)
 			continue;
 		if (c->insn[insn].flow != INSN_CALL && within_function(c, x->m.image, &e[i].to))
 			continue; /* a loop, though to the function's start */
-		if (starts_function(x, e[i].to.addr, &start, err))
-			return -1;
-		if (!start)
+		if (!starts_function(x, e[i].to.addr))
 			continue;
 		if (fdo_name_at(&x->m, e[i].to.addr, &name) ||
 		    (name != FDO_NONE &&
@@ -233,9 +228,8 @@ static int add_fdo_spans(struct flowing *x, const struct flow_span *s, size_t n,
 
 	for (size_t i = 0; i < n; i++)
 		addr[i] = s[i].start;
-	if (image_resolve(x->m.images, x->m.image, addr, n, sym, err) ||
-	    image_symbols(x->m.images, x->m.image, &all, &n_all, err))
-		goto out;
+	image_resolve(x->m.images, x->m.image, addr, n, sym);
+	all = image_symbols(x->m.images, x->m.image, &n_all);
 	for (size_t i = 0, k; i < n; i = k) {
 		for (k = i + 1; k < n && sym[k] == sym[i]; k++)
 			;

@@ -232,8 +232,7 @@ static int add_laid_block_function(struct chaining *x, struct layout_whole *w,
 		f->weight += x->ran[i] * x->block[i].size;
 	if (!(f->weight > 0))
 		return 0;
-	if (image_resolve(images, image, &start, 1, &sym, err))
-		return -1;
+	image_resolve(images, image, &start, 1, &sym);
 	if (!symbol_has_name(sym) || sym->start != start || !layout_name_fits(sym->linkage)) {
 		w->l.strange++;
 		return 0;

@@ -62,8 +62,7 @@ static int list_nodes(struct ordering *x, struct layout_whole *w, struct images 
 	s += first;
 	for (size_t i = 0; i < n; i++)
 		addr[i] = s[i].start;
-	if (image_resolve(images, x->image, addr, n, sym, err))
-		goto out;
+	image_resolve(images, x->image, addr, n, sym);
 	for (size_t i = 0, k; i < n; i = k) {
 		uint64_t end = sym[i] ? sym[i]->start + sym[i]->size : 0;
 		double weight = 0;

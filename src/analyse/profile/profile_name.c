@@ -228,9 +228,7 @@ static int name_image(void *ctx, unsigned worker, size_t i, struct err *err)
 	}
 	for (size_t k = 0; k < j->n; k++)
 		addr[k] = p->sites.v[p->order[j->first + k]].addr;
-	if ((nm->late ? image_resolve_late : image_resolve)(nm->images, j->image, addr, j->n, sym,
-							    err))
-		goto out;
+	(nm->late ? image_resolve_late : image_resolve)(nm->images, j->image, addr, j->n, sym);
 	for (size_t k = 0; k < j->n; k++)
 		p->place[p->order[j->first + k]].symbol = sym[k];
 	ret = nm->lines || nm->inlines ? job_lines(nm, j, err) : 0;
@@ -271,12 +269,11 @@ static void load_wanted(struct beside *b)
 {
 	(void)pthread_mutex_lock(&b->lock);
 	while (b->next < b->n && b->v[b->next].slots) {
-		struct err ignored = ERR_INIT; /* the first user of its symbols tries again */
 		uint32_t image = b->v[b->next++].image;
 
 		b->loading++;
 		(void)pthread_mutex_unlock(&b->lock);
-		(void)!image_resolve(b->images, image, NULL, 0, NULL, &ignored);
+		image_resolve(b->images, image, NULL, 0, NULL);
 		(void)pthread_mutex_lock(&b->lock);
 		b->loading--;
 	}
@@ -419,7 +416,7 @@ static int settle_shared(struct naming *nm, struct err *err)
 
 		if (y && y->twin && !y->settled &&
 		    *u64map_find(&image, name_in_file(p, s, y)) == IMAGE_NONE)
-			rc = image_settle(nm->images, s->image, y, err);
+			image_settle(nm->images, s->image, y);
 	}
 	u64map_free(&image);
 	return rc;
@@ -444,10 +441,10 @@ const char *profile_text(const struct profile *p, uint32_t id)
 {
 	const uint64_t *at = u64map_find(&p->late, id);
 	const struct late_name *l = at ? (const struct late_name *)(uintptr_t)*at : NULL;
-	struct err ignored = ERR_INIT; /* for lack of memory, which is noted */
 
-	if (!l || image_settle(spaces_images(p->sp), l->image, l->symbol, &ignored))
+	if (!l)
 		return strtab_get(&p->strings, id);
+	image_settle(spaces_images(p->sp), l->image, l->symbol);
 	return l->symbol->name;
 }
 

@@ -212,8 +212,7 @@ static int name_run(struct registers *r, struct registers_place *p, size_t n, st
 	}
 	for (size_t i = 0; i < n; i++)
 		addr[i] = p[i].addr;
-	if (image_resolve(spaces_images(r->spaces), p->image, addr, n, sym, err))
-		goto out;
+	image_resolve(spaces_images(r->spaces), p->image, addr, n, sym);
 	for (size_t i = 0; i < n; i++) {
 		p[i].symbol = sym[i];
 		p[i].entry = sym[i] && sym[i]->start == p[i].addr;

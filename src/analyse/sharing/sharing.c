@@ -285,8 +285,7 @@ static struct sharing_access *find_access(struct sharing *s, const struct sharin
 	}
 	vec_last(&w->access)->comm =
 		spaces_comm_at(w->sp, like->pid, like->tid, t->time, &from, &until);
-	if (data_find(&vec_last(&w->access)->data, w->sp, t->proc, t->address, t->time, err))
-		return NULL;
+	data_find(&vec_last(&w->access)->data, w->sp, t->proc, t->address, t->time);
 	return vec_last(&w->access);
 }
 
@@ -445,8 +444,7 @@ static int name_code(struct sharing *s, struct sharing_access *a, struct err *er
 
 	if (a->image == IMAGE_NONE)
 		return 0;
-	if (image_resolve(set, a->image, &a->code, 1, &a->function, err))
-		return -1;
+	image_resolve(set, a->image, &a->code, 1, &a->function);
 	src = source_of(set, a->image, err);
 	if (!src && err->code == ERR_NOMEM)
 		return -1;
@@ -479,14 +477,14 @@ static int name_type(struct sharing *s, struct sharing_access *a, struct err *er
 	uint64_t at;
 
 	a->type = (struct types_access){ .why = TYPES_NO_IMAGE };
-	if (t && types_static(t, a->address - a->data.start + v->start, a->width, &a->type, err))
-		return -1;
+	if (t)
+		types_static(t, a->address - a->data.start + v->start, a->width, &a->type);
 	if (a->type.why == TYPES_KNOWN || a->image == IMAGE_NONE || err->code == ERR_NOMEM)
 		return err->code == ERR_NOMEM ? -1 : 0;
 	t = types_if_any(s, a->image, err);
 	a->type.why = TYPES_NO_DEBUG;
 	if (t && image_to_vaddr(spaces_images(s->work->sp), a->image, a->code, &at))
-		return types_at(t, at, a->n.stores > a->n.loads, &a->type, err);
+		types_at(t, at, a->n.stores > a->n.loads, &a->type);
 	return err->code == ERR_NOMEM ? -1 : 0;
 }
 
@@ -610,7 +608,8 @@ int sharing_begin(struct sharing **out, struct pass *pass, const struct pd *rec,
 	s->line_size = opts->line_size ? opts->line_size : SHARING_LINE_DEFAULT;
 	w->rec = rec;
 	w->sp = sp;
-	if (data_begin(sp, err) || read_events(w, opts->select.event, err)) {
+	data_begin(sp);
+	if (read_events(w, opts->select.event, err)) {
 		sharing_free(s);
 		return -1;
 	}

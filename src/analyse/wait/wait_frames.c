@@ -74,8 +74,8 @@ static int name_frame_run(struct naming *m, const uint32_t *order, size_t n, str
 
 	for (size_t i = 0; i < n; i++)
 		addr[i] = f[order[i]].addr;
-	if (image != IMAGE_NONE && image_resolve(spaces_images(m->sp), image, addr, n, sym, err))
-		goto out;
+	if (image != IMAGE_NONE)
+		image_resolve(spaces_images(m->sp), image, addr, n, sym);
 	for (size_t i = 0; i < n; i++) {
 		const struct wait_place x = { image, sym[i], f[order[i]].kind };
 

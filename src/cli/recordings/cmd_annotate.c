@@ -332,9 +332,7 @@ static int annotate(struct annotate **out, const struct result_ask *ask, struct 
 	};
 	struct annotate *a;
 
-	if (annotate_build(out, s->profile, r->images, s->event, event->name, target, &ao, err))
-		return -1;
-	a = *out;
+	a = *out = annotate_build(s->profile, r->images, s->event, event->name, target, &ao);
 	if (s->memory)
 		annotate_memory(a, s->memory, r->images);
 	if (s->account && add_account(a, ask->cli, r, s, err))

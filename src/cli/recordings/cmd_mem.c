@@ -70,8 +70,8 @@ int mem_walk(struct result *out, const struct result_ask *ask, struct pass *pass
 	if (o->linear && *o->linear && read_linear_width(&c->v.linear, o->linear, err))
 		return -1;
 	/* allocations are something to show, too */
-	if (data_begin(ask->r->spaces, err) ||
-	    recording_line_size(ask->r, ask->cli, &mo.line_size, err))
+	data_begin(ask->r->spaces);
+	if (recording_line_size(ask->r, ask->cli, &mo.line_size, err))
 		return -1;
 	mo.or_none = data_heap_facts(ask->r->spaces);
 	if (split_events(ask->cli, &o->event, &events, err))

@@ -39,24 +39,22 @@ static int each_insn(void *ctx, const struct insn *in)
 }
 
 /* Finds the begin and end of the function, in the ELF's own addresses if there is an ELF. */
-static int find_range(struct annotate *a, struct images *images, struct err *err)
+static void find_range(struct annotate *a, struct images *images)
 {
 	const struct annotate_target *t = &a->target;
 	const struct symbol *all;
 	size_t n;
 
 	a->len = t->symbol->size;
-	if (image_symbols(images, t->image, &all, &n, err))
-		return -1;
+	all = image_symbols(images, t->image, &n);
 	for (size_t i = (size_t)t->symbol->index + 1; !a->len && i < n; i++)
 		if (all[i].start > t->symbol->start)
 			a->len = all[i].start - t->symbol->start;
 	if (!image_to_vaddr(images, t->image, t->symbol->start, &a->vaddr))
 		a->vaddr = t->symbol->start;
-	return 0;
 }
 
-static int read_annotated_code(struct annotate *a, struct images *images, struct err *err)
+static void read_annotated_code(struct annotate *a, struct images *images)
 {
 	struct err why = ERR_INIT;
 	uint64_t len = a->len < CODE_MAX ? a->len : CODE_MAX;
@@ -73,8 +71,7 @@ static int read_annotated_code(struct annotate *a, struct images *images, struct
 			if (!i->in.has_target || i->in.target - a->vaddr < a->len ||
 			    !image_from_vaddr(images, a->target.image, i->in.target, &addr))
 				continue;
-			if (image_resolve(images, a->target.image, &addr, 1, &s, err))
-				return -1;
+			image_resolve(images, a->target.image, &addr, 1, &s);
 			if (s && addr == s->start)
 				(void)snprintf(i->in.text + at, sizeof(i->in.text) - at, " <%s>",
 					       s->name);
@@ -85,7 +82,7 @@ static int read_annotated_code(struct annotate *a, struct images *images, struct
 		if (len < a->len)
 			annotate_note(a, "only the first %d bytes of %" PRIu64 " are shown",
 				      CODE_MAX, a->len);
-		return 0;
+		return;
 	}
 	a->insn.n = 0;
 	if (!len)
@@ -93,7 +90,6 @@ static int read_annotated_code(struct annotate *a, struct images *images, struct
 			      a->target.dso, a->target.name);
 	annotate_note(a, "no instructions, only addresses: %s%s%s", why.what,
 		      why.hint[0] ? "; " : "", why.hint);
-	return 0;
 }
 
 static int annotated_by_vaddr(const void *x, const void *y)
@@ -232,15 +228,13 @@ static void read_annotated_lines(struct annotate *a, struct images *images)
 			      a->target.dso);
 }
 
-static int read_types(struct annotate *a, struct images *images, struct err *err)
+static void read_types(struct annotate *a, struct images *images)
 {
 	struct err why = ERR_INIT; /* no types then */
 	struct types *t = types_of(images, a->target.image, &why);
 
 	vec_each (&a->insn, struct annotate_insn *, i)
-		if (types_at(t, i->in.vaddr, false, &i->data, err))
-			return -1;
-	return 0;
+		types_at(t, i->in.vaddr, false, &i->data);
 }
 
 static int annotated_by_place(const void *x, const void *y)
@@ -282,9 +276,9 @@ static void sum_lines(struct annotate *a)
 	vec_sort(&a->line, line_weight);
 }
 
-int annotate_build(struct annotate **out, const struct profile *p, struct images *images,
-		   size_t event, const char *event_name, const struct annotate_target *target,
-		   const struct annotate_opts *opts, struct err *err)
+struct annotate *annotate_build(const struct profile *p, struct images *images, size_t event,
+				const char *event_name, const struct annotate_target *target,
+				const struct annotate_opts *opts)
 {
 	static const struct annotate_inline none = { .n = 0 };
 	struct annotate *a = xcalloc(1, sizeof(*a));
@@ -306,12 +300,12 @@ int annotate_build(struct annotate **out, const struct profile *p, struct images
 			    ? (double)target->total.samples / (double)sum->selected.samples
 			    : 0;
 	vec_xpush(&a->inl, none);
-	if (find_range(a, images, err) || read_annotated_code(a, images, err))
-		goto fail;
+	find_range(a, images);
+	read_annotated_code(a, images);
 	read_annotated_samples(a, p, images, event);
 	read_annotated_lines(a, images);
-	if (opts->data && read_types(a, images, err))
-		goto fail;
+	if (opts->data)
+		read_types(a, images);
 	sum_lines(a);
 	annotate_name_files(a);
 	a->origin = image_origin(images, target->image);
@@ -319,11 +313,7 @@ int annotate_build(struct annotate **out, const struct profile *p, struct images
 		vec_each (&a->line, struct annotate_line *, l)
 			(void)annotate_source(a, l->line.file, l->line.line);
 	annotate_note_missing(a);
-	*out = a;
-	return 0;
-fail:
-	annotate_free(a);
-	return -1;
+	return a;
 }
 
 void annotate_free(struct annotate *a)

@@ -43,19 +43,16 @@ bool match_alone(const struct match_func *f)
 
 typedef VEC(struct match_func) match_funcs;
 
-static int add_matched_image(match_funcs *out, struct images *set, uint32_t image, struct err *err)
+static void add_matched_image(match_funcs *out, struct images *set, uint32_t image)
 {
-	const struct symbol *s;
 	size_t n;
+	const struct symbol *s = image_symbols(set, image, &n);
 
-	if (image_symbols(set, image, &s, &n, err))
-		return -1;
 	for (size_t i = 0; i < n; i++) {
 		struct match_func f = { .name = s[i].name, .symbol = &s[i], .image = image };
 
 		vec_xpush(out, f);
 	}
-	return 0;
 }
 
 /* Images of a name; a saved result has none. */
@@ -91,39 +88,34 @@ enum diff_builds diff_builds(const struct diff_side *a, const char *dso_a,
 	return n_a == n_b && !memcmp(id_a, id_b, n_a) ? DIFF_BUILDS_SAME : DIFF_BUILDS_DIFFER;
 }
 
-int match_open_file(struct match_file *file, const struct diff_side *s, const char *dso,
-		    struct err *err)
+void match_open_file(struct match_file *file, const struct diff_side *s, const char *dso)
 {
 	match_funcs all = VEC_INIT;
-	int rc = 0;
 
-	for (size_t r = 0; !rc && !all.n && r < s->n; r++) {
+	for (size_t r = 0; !all.n && r < s->n; r++) {
 		struct images *set = s->run[r].images;
 
 		file->images = set;
-		for (uint32_t i = next_image(set, dso, IMAGE_NONE); !rc && i != IMAGE_NONE;
+		for (uint32_t i = next_image(set, dso, IMAGE_NONE); i != IMAGE_NONE;
 		     i = next_image(set, dso, i))
 			if (image_key(set, i)->kind == IMAGE_FILE)
-				rc = add_matched_image(&all, set, i, err);
+				add_matched_image(&all, set, i);
 	}
 	vec_sort(&all, matched_by_name);
 	file->f = all.v;
 	file->n = all.n;
 	file->known = all.n > 0;
-	return rc;
 }
 
 const struct symbol *diff_symbol(const struct diff_run *r, const char *dso, const char *function,
 				 uint32_t *image)
 {
-	struct err none = ERR_INIT;
 	const struct symbol *s;
 	size_t n;
 
 	for (uint32_t i = next_image(r->images, dso, IMAGE_NONE); i != IMAGE_NONE;
 	     i = next_image(r->images, dso, i)) {
-		if (image_symbols(r->images, i, &s, &n, &none))
-			continue;
+		s = image_symbols(r->images, i, &n);
 		*image = i;
 		for (size_t k = 0; k < n; k++)
 			if (!strcmp(s[k].name, function))
@@ -204,7 +196,7 @@ static void rename_nameless(struct matching *m, const char *was)
 		qsort(file->f, file->n, sizeof(*file->f), matched_by_name);
 }
 
-int match_open(struct matching *m, struct diff *x, size_t side, const char *dso, struct err *err)
+void match_open(struct matching *m, struct diff *x, size_t side, const char *dso)
 {
 	const char *name[BOTH] = { diff_file_base(x, side, dso), dso };
 	bool differ =
@@ -212,8 +204,7 @@ int match_open(struct matching *m, struct diff *x, size_t side, const char *dso,
 
 	*m = (struct matching){ .x = x, .side = side, .dso = dso };
 	for (int s = 0; s < BOTH; s++) {
-		if (match_open_file(&m->of[s], &x->side[s == BASE ? 0 : side], name[s], err))
-			return -1;
+		match_open_file(&m->of[s], &x->side[s == BASE ? 0 : side], name[s]);
 		if (s == BASE && name[s] != dso)
 			rename_nameless(m, name[s]);
 		add_matched_samples(m, s);
@@ -225,7 +216,6 @@ int match_open(struct matching *m, struct diff *x, size_t side, const char *dso,
 			if (!differ || !f->symbol || !f->symbol->nameless)
 				f->twin = match_named(&m->of[!s], f->name);
 		}
-	return 0;
 }
 
 void match_close(struct matching *m)
@@ -238,15 +228,12 @@ void match_close(struct matching *m)
 
 const struct shape *match_shape(struct matching *m, int s, struct match_func *f)
 {
-	struct err none = ERR_INIT;
-
 	if (f->shape)
 		return f->shape;
 	f->shape = arena_xalloc(&m->x->a, sizeof(*f->shape));
 	if (!f->symbol || m->n_shapes++ >= MOST_SHAPES)
 		return f->shape;
-	if (shape_read(f->shape, &m->x->a, m->of[s].images, f->image, f->symbol, &none))
-		f->shape->insns = 0;
+	shape_read(f->shape, &m->x->a, m->of[s].images, f->image, f->symbol);
 	return f->shape;
 }
 

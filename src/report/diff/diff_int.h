@@ -160,11 +160,11 @@ enum diff_kind diff_kind(const struct diff *x, size_t side, const char *event);
 /* Fills the tables with the amounts of all recordings; of a single side those of its own. */
 int diff_join(struct diff *x, struct err *err) MUST_USE;
 /* Looks for the functions of one side alone on the other one, and joins the certain matches. */
-int diff_match(struct diff *x, size_t side, struct err *err) MUST_USE;
+void diff_match(struct diff *x, size_t side);
 /* Returns true if the name is made of an address: "sort+0x5a20", "0x5a20". */
 bool diff_is_address(const char *dso, const char *function);
 /* Looks for files of the base alone among those of a side alone, before anything is joined. */
-int diff_match_files(struct diff *x, size_t side, struct err *err) MUST_USE;
+void diff_match_files(struct diff *x, size_t side);
 /* Return the name that a file of the base has on a side, and the other way round: mostly its
  * own. */
 const char *diff_file_new(const struct diff *x, size_t side, const char *dso);

@@ -453,13 +453,13 @@ int diff_join(struct diff *x, struct err *err)
 	if (check_per(x, err))
 		return -1;
 	for (size_t s = x->n_sides > 1; s < x->n_sides; s++) {
-		if (s && diff_match_files(x, s, err))
-			return -1;
+		if (s)
+			diff_match_files(x, s);
 		join_table(x, s, DIFF_TOTALS, join_totals);
 		join_table(x, s, DIFF_TREE, join_tree);
 		join_table(x, s, DIFF_ROWS, join_function_rows);
-		if (s && diff_match(x, s, err))
-			return -1;
+		if (s)
+			diff_match(x, s);
 		for (int t = DIFF_SUMMED; s && t < DIFF_TABLES; t++)
 			join_table(x, s, (enum diff_table)t, diff_join_more[t - DIFF_SUMMED]);
 	}

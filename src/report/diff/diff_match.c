@@ -58,26 +58,25 @@ static void note_unknown(struct matching *m)
 	vec_xpush(&m->x->note, text);
 }
 
-static int match_file(struct diff *x, size_t side, const char *dso, struct err *err)
+static void match_file(struct diff *x, size_t side, const char *dso)
 {
 	size_t first = x->match.n;
 	struct matching m;
-	int rc = match_open(&m, x, side, dso, err);
 
-	if (!rc && m.of[BASE].known && m.of[NEW].known) {
+	match_open(&m, x, side, dso);
+	if (m.of[BASE].known && m.of[NEW].known) {
 		match_clones(&m);
 		match_renamed(&m, true);
 		match_inlined(&m);
 		match_parts(&m, true);
 		match_renamed(&m, false);
 		match_parts(&m, false);
-	} else if (!rc) {
+	} else {
 		note_unknown(&m);
 	}
-	for (size_t i = first; !rc && i < x->match.n; i++)
+	for (size_t i = first; i < x->match.n; i++)
 		order_match_names(&m, x->match.v[i]);
 	match_close(&m);
-	return rc ? -1 : 0;
 }
 
 /* ---- joined rows ----------------------------------------------------------------------------- */
@@ -176,32 +175,24 @@ static void note_nameless(struct diff *x, size_t side)
 	}
 }
 
-int diff_match(struct diff *x, size_t side, struct err *err)
+void diff_match(struct diff *x, size_t side)
 {
 	const diff_items *rows = &x->table[DIFF_ROWS];
 	struct strtab dsos = STRTAB_INIT;
 	size_t first = x->match.n;
-	int rc = 0;
 
-	for (size_t i = 0; !rc && i < rows->n; i++) {
+	for (size_t i = 0; i < rows->n; i++) {
 		const struct diff_item *it = &rows->v[i];
 
 		if (it->side == side && it->key[1] && *it->key[1] &&
 		    has_samples_on(x, it, BASE) != has_samples_on(x, it, NEW))
 			(void)strtab_xadds(&dsos, it->key[1]);
 	}
-	for (uint32_t i = 1; !rc && i < dsos.n; i++) {
-		const char *dso = arena_xstrdup(&x->a, strtab_get(&dsos, i));
-
-		rc = match_file(x, side, dso, err);
-	}
+	for (uint32_t i = 1; i < dsos.n; i++)
+		match_file(x, side, arena_xstrdup(&x->a, strtab_get(&dsos, i)));
 	strtab_free(&dsos);
-	if (!rc)
-		note_nameless(x, side);
-	if (rc)
-		return -1;
+	note_nameless(x, side);
 	for (size_t i = first; i < x->match.n; i++)
 		join_match_rows(x, x->match.v[i]);
 	drop_joined(x);
-	return 0;
 }

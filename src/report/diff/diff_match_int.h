@@ -2,7 +2,7 @@
 /*
  * Shared by the steps of diff_match(), for the functions of one file (dso) of base and new side:
  *
- *	match_open(&m, x, side, dso, &err)	diff_files.c	symbols and samples of both sides
+ *	match_open(&m, x, side, dso)	diff_files.c	symbols and samples of both sides
  *	match_clones(&m, &err)			diff_inlined.c	f and f.part.0: by name
  *	match_renamed(&m, true, &err)		diff_renamed.c	by code
  *	match_inlined(&m, &err)			diff_inlined.c	by debug information
@@ -51,11 +51,9 @@ struct matching {
 
 /* Returns the number of samples that the item's amounts of a side are worth. */
 double diff_samples(const struct diff *x, const struct diff_item *it, int s);
-/* The functions of a side's file, by name; f is to be freed, also on failure. */
-int match_open_file(struct match_file *file, const struct diff_side *s, const char *dso,
-		    struct err *err) MUST_USE;
-int match_open(struct matching *m, struct diff *x, size_t side, const char *dso,
-	       struct err *err) MUST_USE;
+/* The functions of a side's file, by name; f is to be freed. */
+void match_open_file(struct match_file *file, const struct diff_side *s, const char *dso);
+void match_open(struct matching *m, struct diff *x, size_t side, const char *dso);
 void match_close(struct matching *m);
 struct match_func *match_named(const struct match_file *file, const char *name);
 /* Returns true if it has samples on this side, and none on the other side under this name. */

@@ -156,16 +156,13 @@ static void add_renamed_file_files(struct files *all, int s, struct named *mine,
 }
 
 /* Their functions, with samples. */
-static int read_files(struct files *all, struct err *err)
+static void read_files(struct files *all)
 {
 	for (int s = 0; s < BOTH; s++) {
 		for (size_t i = 0; i < all->n[s]; i++)
-			if (match_open_file(&all->of[s][i].code, side_of(all, s), all->of[s][i].dso,
-					    err))
-				return -1;
+			match_open_file(&all->of[s][i].code, side_of(all, s), all->of[s][i].dso);
 		each_row(all, s, add_renamed_file_samples, NULL);
 	}
-	return 0;
 }
 
 /* ---- likeness -------------------------------------------------------------------------------- */
@@ -328,11 +325,10 @@ static void pair_code(struct files *all)
 		pair_best(all, alike, &more);
 }
 
-int diff_match_files(struct diff *x, size_t side, struct err *err)
+void diff_match_files(struct diff *x, size_t side)
 {
 	struct files *all = xcalloc(1, sizeof(*all));
 	struct named of[BOTH] = { { STRTAB_INIT, VEC_INIT }, { STRTAB_INIT, VEC_INIT } };
-	int rc = -1;
 
 	all->x = x;
 	all->side = side;
@@ -343,12 +339,9 @@ int diff_match_files(struct diff *x, size_t side, struct err *err)
 	add_renamed_file_files(all, NEW, &of[NEW], &of[BASE]);
 	if (all->n[BASE] && all->n[NEW]) {
 		pair_builds(all);
-		if (read_files(all, err))
-			goto out;
+		read_files(all);
 		pair_code(all);
 	}
-	rc = 0;
-out:
 	for (int s = 0; s < BOTH; s++) {
 		for (size_t i = 0; i < all->n[s]; i++)
 			free(all->of[s][i].code.f);
@@ -356,5 +349,4 @@ out:
 		vec_free(&of[s].samples);
 	}
 	free(all);
-	return rc;
 }

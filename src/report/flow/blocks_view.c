@@ -43,8 +43,7 @@ const struct symbol *blocks_symbol(const struct blocks_view *v, const struct flo
 	if (at->image == IMAGE_NONE)
 		return NULL;
 	*dso = image_name(v->images, at->image);
-	if (image_resolve(v->images, at->image, &at->addr, 1, &s, NULL))
-		return NULL;
+	image_resolve(v->images, at->image, &at->addr, 1, &s);
 	return s;
 }
 

@@ -191,12 +191,11 @@ void code_free(struct code *c)
 	free(c);
 }
 
-int code_split(struct code *c, const uint64_t *leader, size_t n, size_t *strange, struct err *err)
+size_t code_split(struct code *c, const uint64_t *leader, size_t n)
 {
 	uint8_t *mark = xcalloc(c->n_insns + 1, 1);
 	size_t odd = 0, fresh = 0;
 
-	(void)err;
 	for (size_t i = 0; i < c->n_blocks; i++)
 		mark[c->block[i].insn] = 1;
 	for (size_t i = 0; i < n; i++) {
@@ -211,9 +210,7 @@ int code_split(struct code *c, const uint64_t *leader, size_t n, size_t *strange
 	if (fresh)
 		make_blocks(c, mark);
 	free(mark);
-	if (strange)
-		*strange = odd;
-	return 0;
+	return odd;
 }
 
 uint32_t code_insn_of(const struct code *c, uint64_t addr)

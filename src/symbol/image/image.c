@@ -529,15 +529,13 @@ static struct late_id late_id(const uint8_t *id, size_t len)
 	return (struct late_id){ id, NULL, len > BUILD_ID_MAX ? BUILD_ID_MAX : len };
 }
 
-int images_build_id(struct images *set, const char *path, const uint8_t *id, size_t len,
-		    struct err *err)
+void images_build_id(struct images *set, const char *path, const uint8_t *id, size_t len)
 {
 	uint64_t *at = len ? u64map_find(&set->by_path, hash_bytes(path, strlen(path))) : NULL;
 	struct late_id late = late_id(id, len);
 
-	(void)err;
 	if (!at)
-		return 0;
+		return;
 	for (uint64_t i = *at; i != IMAGE_NONE; i = set->of_path.v[i].next) {
 		struct image *im = set->image.v[set->of_path.v[i].image];
 
@@ -546,20 +544,16 @@ int images_build_id(struct images *set, const char *path, const uint8_t *id, siz
 			give_late_id(set, im, &late);
 	}
 	*at = IMAGE_NONE; /* all of that path have one now */
-	return 0;
 }
 
-int images_kernel_build_id(struct images *set, const char *prefix, const uint8_t *id, size_t len,
-			   struct err *err)
+void images_kernel_build_id(struct images *set, const char *prefix, const uint8_t *id, size_t len)
 {
 	struct late_id late = late_id(id, len);
 
-	(void)err;
 	vec_each (&set->image, struct image **, it) {
 		const struct image_key *k = &(*it)->key;
 
 		if (len && k->kind == IMAGE_KERNEL && !strncmp(k->path, prefix, strlen(prefix)))
 			give_late_id(set, *it, &late);
 	}
-	return 0;
 }

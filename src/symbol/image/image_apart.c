@@ -191,12 +191,11 @@ static void part_names(struct images *set, struct same_name *v, size_t n)
 	free(one);
 }
 
-int images_tell_apart(struct images *set, struct err *err)
+void images_tell_apart(struct images *set)
 {
 	struct same_name *v = xcalloc(set->image.n + 1, sizeof(*v));
 	size_t n = 0;
 
-	(void)err;
 	for (size_t i = 0; i < set->image.n; i++)
 		if (set->image.v[i]->key.kind == IMAGE_FILE)
 			v[n++] = (struct same_name){ set->image.v[i], i, 0 };
@@ -210,5 +209,4 @@ int images_tell_apart(struct images *set, struct err *err)
 	}
 	free(v);
 	image_index_names(set);
-	return 0;
 }

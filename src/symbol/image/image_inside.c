@@ -16,15 +16,12 @@
 #include "base/xalloc.h"
 #include "symbol/image/image_set.h"
 
-int images_place(struct images *set, const char *inside, const char *root, const char *rest,
-		 struct err *err)
+void images_place(struct images *set, const char *inside, const char *root, const char *rest)
 {
 	struct place_of p = { arena_xstrdup(&set->arena, inside), arena_xstrdup(&set->arena, root),
 			      arena_xstrdup(&set->arena, rest) };
 
-	(void)err;
 	vec_xpush(&set->places, p);
-	return 0;
 }
 
 void images_mapped_by(struct images *set, uint32_t id, uint32_t pid)

@@ -177,7 +177,7 @@ static void settle_name(struct images *set, uint32_t id, struct symbol *s)
 }
 
 static void resolve_names(struct images *set, uint32_t id, const uint64_t *addr, size_t n,
-			  bool late, const struct symbol **out)
+			  const struct symbol **out, bool late)
 {
 	struct image *im = set->image.v[id];
 	size_t hint = 0;
@@ -196,39 +196,30 @@ static void resolve_names(struct images *set, uint32_t id, const uint64_t *addr,
 	}
 }
 
-int image_resolve(struct images *set, uint32_t id, const uint64_t *addr, size_t n,
-		  const struct symbol **out, struct err *err)
+void image_resolve(struct images *set, uint32_t id, const uint64_t *addr, size_t n,
+		   const struct symbol **out)
 {
-	(void)err;
-	resolve_names(set, id, addr, n, false, out);
-	return 0;
+	resolve_names(set, id, addr, n, out, false);
 }
 
-int image_resolve_late(struct images *set, uint32_t id, const uint64_t *addr, size_t n,
-		       const struct symbol **out, struct err *err)
+void image_resolve_late(struct images *set, uint32_t id, const uint64_t *addr, size_t n,
+			const struct symbol **out)
 {
-	(void)err;
-	resolve_names(set, id, addr, n, true, out);
-	return 0;
+	resolve_names(set, id, addr, n, out, true);
 }
 
-int image_settle(struct images *set, uint32_t id, const struct symbol *s, struct err *err)
+void image_settle(struct images *set, uint32_t id, const struct symbol *s)
 {
-	(void)err;
 	settle_name(set, id, &set->image.v[id]->table.sym[s->index]);
-	return 0;
 }
 
-int image_symbols(struct images *set, uint32_t id, const struct symbol **out, size_t *n,
-		  struct err *err)
+const struct symbol *image_symbols(struct images *set, uint32_t id, size_t *n)
 {
 	struct image *im = set->image.v[id];
 
-	(void)err;
 	image_load(set, im);
 	for (; im->demangled < im->table.n; im->demangled++)
 		name_symbol(set, im, &im->table.sym[im->demangled]);
-	*out = im->table.sym;
 	*n = im->table.n;
-	return 0;
+	return im->table.sym;
 }

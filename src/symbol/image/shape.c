@@ -24,7 +24,6 @@ struct reading {
 	struct shape *out;
 	VEC(uint64_t) pair;
 	VEC(const char *) callee;
-	struct err *err;
 };
 
 static size_t mnemonic_len(const char *text)
@@ -61,9 +60,9 @@ static void add_callee(struct reading *r, uint64_t vaddr)
 
 	if (vaddr >= r->from && vaddr < r->from + r->len)
 		return;
-	if (!image_from_vaddr(r->set, r->image, vaddr, &at) ||
-	    image_resolve(r->set, r->image, &at, 1, &s, r->err))
+	if (!image_from_vaddr(r->set, r->image, vaddr, &at))
 		return;
+	image_resolve(r->set, r->image, &at, 1, &s);
 	if (!s || s->nameless || s->start != at)
 		return;
 	vec_each (&r->callee, const char **, had)
@@ -102,24 +101,22 @@ void shape_sort(uint64_t *pair, size_t n)
 		qsort(pair, n, sizeof(*pair), pair_by_number);
 }
 
-int shape_read(struct shape *out, struct arena *a, struct images *set, uint32_t image,
-	       const struct symbol *s, struct err *err)
+void shape_read(struct shape *out, struct arena *a, struct images *set, uint32_t image,
+		const struct symbol *s)
 {
-	struct err why = ERR_INIT;
+	struct err why = ERR_INIT; /* no code then */
 	struct reading r = { .a = a,
 			     .set = set,
 			     .image = image,
 			     .symbol = s,
 			     .len = s->size < LONGEST ? s->size : LONGEST,
-			     .out = out,
-			     .err = &why };
+			     .out = out };
 	const struct source *src;
 	const char *file;
 
-	(void)err;
 	*out = (struct shape){ 0 };
 	if (!image_to_vaddr(set, image, s->start, &r.from))
-		return 0;
+		return;
 	if (disasm_range(set, image, r.from, r.len, add_insn, &r, &why))
 		*out = (struct shape){ 0 };
 	if (out->insns) {
@@ -136,7 +133,6 @@ int shape_read(struct shape *out, struct arena *a, struct images *set, uint32_t 
 	}
 	vec_free(&r.pair);
 	vec_free(&r.callee);
-	return 0;
 }
 
 /* ---- likeness -------------------------------------------------------------------------------- */

@@ -162,8 +162,8 @@ static enum data_kind data_kind_of(const struct image_key *k)
 	return k->kind == IMAGE_ANON ? DATA_ANONYMOUS : DATA_FILE;
 }
 
-static int find_in_kernel(struct data_place *out, const struct spaces *sp, uint64_t address,
-			  uint64_t time, struct err *err)
+static void find_in_kernel(struct data_place *out, const struct spaces *sp, uint64_t address,
+			   uint64_t time)
 {
 	struct space_span span;
 	const struct map *m = space_find_span(sp, NULL, SPACE_KERNEL, address, time, &span);
@@ -175,17 +175,15 @@ static int find_in_kernel(struct data_place *out, const struct spaces *sp, uint6
 		out->high = span.end;
 		out->from = span.from;
 		out->until = span.until;
-		return 0;
+		return;
 	}
 	at = map_to_image(m, address);
 	out->image = m->image;
-	if (image_resolve(spaces_images(sp), m->image, &at, 1, &out->variable, err))
-		return -1;
+	image_resolve(spaces_images(sp), m->image, &at, 1, &out->variable);
 	if (out->variable) {
 		out->start = address - (at - out->variable->start);
 		out->size = out->variable->size;
 	}
-	return 0;
 }
 
 static void find_known(struct data_place *out, const struct spaces *sp, const struct process *proc,
@@ -210,18 +208,16 @@ static void find_known(struct data_place *out, const struct spaces *sp, const st
 
 /* ---- allocations --------------------------------------------------------------------------- */
 
-int data_begin(struct spaces *sp, struct err *err)
+void data_begin(struct spaces *sp)
 {
 	if (sp->heap || !sp->heap_log)
-		return 0;
-	(void)err;
+		return;
 	if (!sp->sites)
 		sp->sites = heap_sites_new();
 	sp->heap = heap_read(sp->heap_log, sp->heap_log_len);
 	vec_each (&sp->begins, const struct process_begins *, b)
 		heap_began(sp->heap, b->pid, b->time, b->parent);
 	heap_linked(sp->heap);
-	return 0;
 }
 
 const struct heap_facts *data_heap_facts(const struct spaces *sp)
@@ -319,20 +315,22 @@ static void take_object(struct data_place *out, const struct spaces *sp, const s
 	}
 }
 
-int data_find(struct data_place *out, const struct spaces *sp, const struct process *proc,
-	      uint64_t address, uint64_t time, struct err *err)
+void data_find(struct data_place *out, const struct spaces *sp, const struct process *proc,
+	       uint64_t address, uint64_t time)
 {
 	const struct heap_object *o = NULL;
 	enum heap_why why = HEAP_NO_LOG;
 
 	*out = (struct data_place){ .image = IMAGE_NONE };
-	if (address >= KERNEL)
-		return find_in_kernel(out, sp, address, time, err);
+	if (address >= KERNEL) {
+		find_in_kernel(out, sp, address, time);
+		return;
+	}
 	if (sp->heap && proc)
 		o = heap_find(sp->heap, process_pid(proc), address, time, &why);
 	if (o) {
 		take_object(out, sp, proc, o);
-		return 0;
+		return;
 	}
 	find_known(out, sp, proc, address, time);
 	if (sp->heap && !out->variable) /* an allocation may lie beside it, or come */
@@ -340,7 +338,6 @@ int data_find(struct data_place *out, const struct spaces *sp, const struct proc
 	if (out->kind == DATA_UNKNOWN || out->kind == DATA_HEAP || out->kind == DATA_ANONYMOUS)
 		out->why = sp->heap ? heap_why_text(why)
 				    : "allocations were not logged (record --heap)";
-	return 0;
 }
 
 void data_name(struct buf *out, const struct data_place *p, const struct images *set)

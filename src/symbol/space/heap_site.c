@@ -88,7 +88,7 @@ static void name_frame(struct heap_frame *f, const struct spaces *sp)
 	const struct source *src = source_of(set, f->image, NULL);
 	uint64_t vaddr;
 
-	(void)!image_resolve(set, f->image, &f->address, 1, &f->symbol, NULL);
+	image_resolve(set, f->image, &f->address, 1, &f->symbol);
 	if (src && image_to_vaddr(set, f->image, f->address, &vaddr))
 		find_line(f, src, vaddr);
 }

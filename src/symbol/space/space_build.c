@@ -250,7 +250,7 @@ static uint32_t newest_index(const struct spaces *sp, uint64_t key)
 	return p ? p->index : PROC_NONE;
 }
 
-int spaces_finish(struct spaces *sp, struct err *err)
+void spaces_finish(struct spaces *sp)
 {
 	apply_sorted(sp);
 	line_up(sp);
@@ -259,5 +259,5 @@ int spaces_finish(struct spaces *sp, struct err *err)
 	sp->guest_kernel = newest_index(sp, place_key(SPACE_GUEST_KERNEL, 0));
 	vec_free(&sp->fact);
 	sp->finished = true;
-	return images_tell_apart(sp->images, err);
+	images_tell_apart(sp->images);
 }

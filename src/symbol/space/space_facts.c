@@ -191,9 +191,7 @@ int spaces_ksym(struct spaces *sp, uint64_t time, uint64_t addr, uint32_t len, c
 		       err);
 }
 
-int spaces_cgroup(struct spaces *sp, uint64_t id, const char *path, struct err *err)
+void spaces_cgroup(struct spaces *sp, uint64_t id, const char *path)
 {
-	(void)err;
 	*u64map_xat(&sp->cgroup, id, NULL) = strtab_xadds(&sp->strings, path);
-	return 0;
 }

@@ -214,13 +214,12 @@ static bool begin_answer(struct types *t, bool instruction, struct types_access 
 	return true;
 }
 
-int types_at(struct types *t, uint64_t vaddr, bool store, struct types_access *out, struct err *err)
+void types_at(struct types *t, uint64_t vaddr, bool store, struct types_access *out)
 {
 	struct type_answer *a;
 
-	(void)err;
 	if (!begin_answer(t, true, out))
-		return 0;
+		return;
 	a = answer_at(t, vaddr, store, out);
 	if (a) {
 		if (!a->field)
@@ -232,36 +231,30 @@ int types_at(struct types *t, uint64_t vaddr, bool store, struct types_access *o
 		};
 	}
 	src_unlock(t->source);
-	return 0;
 }
 
-int types_static(struct types *t, uint64_t vaddr, unsigned width, struct types_access *out,
-		 struct err *err)
+void types_static(struct types *t, uint64_t vaddr, unsigned width, struct types_access *out)
 {
 	const struct type_static *x;
 
-	(void)err;
 	if (!begin_answer(t, false, out))
-		return 0;
+		return;
 	x = type_static_at(t, vaddr);
 	out->why = TYPES_NO_VARIABLE;
 	if (x)
 		answer_place(t, x->type, vaddr - x->start, width, out);
 	src_unlock(t->source);
-	return 0;
 }
 
-int types_within(struct types *t, uint64_t vaddr, bool store, uint64_t off, unsigned width,
-		 struct types_access *out, struct err *err)
+void types_within(struct types *t, uint64_t vaddr, bool store, uint64_t off, unsigned width,
+		  struct types_access *out)
 {
 	const struct type_answer *a;
 
-	(void)err;
 	if (!begin_answer(t, true, out))
-		return 0;
+		return;
 	a = answer_at(t, vaddr, store, out);
 	if (a && off <= INT64_MAX)
 		answer_place(t, a->hit.root, off, width, out);
 	src_unlock(t->source);
-	return 0;
 }

@@ -316,28 +316,25 @@ const struct symbol *made_symbol_at(uint32_t image, uint64_t addr)
 	return s->name ? s : NULL;
 }
 
-int image_resolve(struct images *set, uint32_t id, const uint64_t *addr, size_t n,
-		  const struct symbol **out, struct err *err)
+void image_resolve(struct images *set, uint32_t id, const uint64_t *addr, size_t n,
+		   const struct symbol **out)
 {
 	(void)set;
-	(void)err;
 	for (size_t i = 0; i < n; i++) {
 		assert_true(!i || addr[i - 1] <= addr[i]);
 		out[i] = made_symbol_at(id, addr[i]);
 	}
-	return 0;
 }
 
-int image_resolve_late(struct images *set, uint32_t id, const uint64_t *addr, size_t n,
-		       const struct symbol **out, struct err *err)
+void image_resolve_late(struct images *set, uint32_t id, const uint64_t *addr, size_t n,
+			const struct symbol **out)
 {
-	return image_resolve(set, id, addr, n, out, err);
+	image_resolve(set, id, addr, n, out);
 }
 
-int image_settle(struct images *set, uint32_t id, const struct symbol *s, struct err *err)
+void image_settle(struct images *set, uint32_t id, const struct symbol *s)
 {
-	(void)set, (void)id, (void)s, (void)err;
-	return 0;
+	(void)set, (void)id, (void)s;
 }
 
 bool image_to_vaddr(struct images *set, uint32_t id, uint64_t addr, uint64_t *vaddr)

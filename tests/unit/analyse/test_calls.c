@@ -95,24 +95,21 @@ const char *image_name(const struct images *set, uint32_t id)
 	return image_names[id];
 }
 
-int image_resolve(struct images *set, uint32_t id, const uint64_t *addr, size_t n,
-		  const struct symbol **out, struct err *err)
+void image_resolve(struct images *set, uint32_t id, const uint64_t *addr, size_t n,
+		   const struct symbol **out)
 {
-	(void)set, (void)err;
+	(void)set;
 	for (size_t i = 0; i < n; i++) {
 		assert_true(!i || addr[i] >= addr[i - 1]);
 		out[i] = symbol_at(id, addr[i]);
 	}
-	return 0;
 }
 
-int image_symbols(struct images *set, uint32_t id, const struct symbol **out, size_t *n,
-		  struct err *err)
+const struct symbol *image_symbols(struct images *set, uint32_t id, size_t *n)
 {
-	(void)set, (void)err;
-	*out = &symbols[begins[id]];
+	(void)set;
 	*n = begins[id + 1] - begins[id];
-	return 0;
+	return &symbols[begins[id]];
 }
 
 int code_read(struct code **out, struct images *set, uint32_t image, uint64_t start, uint64_t len,

@@ -65,7 +65,6 @@ static size_t check_against_nm(const char *file, const char *unstripped, const c
 	struct images *set = fresh(NULL);
 	uint32_t im = add_file(set, file, NULL, 0);
 	struct buf text = BUF_INIT, whole = BUF_INIT;
-	struct err err = ERR_INIT;
 	char line[256];
 	size_t seen = 0;
 
@@ -85,7 +84,7 @@ static size_t check_against_nm(const char *file, const char *unstripped, const c
 		assert_true(image_to_vaddr(set, im, addr[0], &back));
 		assert_int_equal(back, vaddr);
 		addr[1] = addr[0] + size - 1;
-		assert_int_equal(image_resolve(set, im, addr, 2, sym, &err), 0);
+		image_resolve(set, im, addr, 2, sym);
 		assert_non_null(sym[0]);
 		assert_ptr_equal(sym[0], sym[1]);
 		assert_int_equal(sym[0]->start, addr[0]);
@@ -144,7 +143,6 @@ static const char *name_of_inner(struct images *set, uint32_t im, const char *un
 	static char name[128];
 	struct buf text = BUF_INIT;
 	const struct symbol *sym;
-	struct err err = ERR_INIT;
 	unsigned long long vaddr;
 	uint64_t addr;
 	char line[256];
@@ -155,7 +153,7 @@ static const char *name_of_inner(struct images *set, uint32_t im, const char *un
 	buf_free(&text);
 	if (!image_from_vaddr(set, im, vaddr, &addr))
 		addr = vaddr; /* nothing was found: any address has no name */
-	assert_int_equal(image_resolve(set, im, &addr, 1, &sym, &err), 0);
+	image_resolve(set, im, &addr, 1, &sym);
 	(void)snprintf(name, sizeof(name), "%s", symbol_has_name(sym) ? sym->name : "none");
 	return name;
 }
@@ -308,7 +306,6 @@ static void expect_bounds(const char *stripped, const char *whole, bool names)
 	struct images *set = fresh(NULL);
 	uint32_t im = add_file(set, stripped, NULL, 0);
 	struct buf text = BUF_INIT;
-	struct err err = ERR_INIT;
 	char line[256];
 	size_t seen = 0;
 
@@ -327,7 +324,7 @@ static void expect_bounds(const char *stripped, const char *whole, bool names)
 		assert_true(image_from_vaddr(set, im, vaddr, &addr[0]));
 		addr[1] = addr[0] + size / 2;
 		addr[2] = addr[0] + size - 1;
-		assert_int_equal(image_resolve(set, im, addr, 3, sym, &err), 0);
+		image_resolve(set, im, addr, 3, sym);
 		assert_non_null(sym[0]);
 		assert_ptr_equal(sym[0], sym[1]);
 		assert_ptr_equal(sym[0], sym[2]);
@@ -420,7 +417,7 @@ static void test_against_addr2line(void **state)
 	}
 	set = fresh(NULL);
 	im = add_file(set, "big", NULL, 0);
-	assert_int_equal(image_symbols(set, im, &all, &n, &err), 0);
+	all = image_symbols(set, im, &n);
 	if (!image_debug_file(set, im) || n < 200)
 		SKIP_BECAUSE("the file has no debug information or too few symbols");
 	(void)snprintf(big, sizeof(big), "%s/big", tool_dir);
@@ -457,7 +454,7 @@ static void test_against_addr2line(void **state)
 		const struct symbol *s;
 		size_t len;
 
-		assert_int_equal(image_resolve(set, im, &one, 1, &s, &err), 0);
+		image_resolve(set, im, &one, 1, &s);
 		assert_non_null(s);
 		if (!strcmp(q, "??") || *q == '$')
 			continue; /* data, code without debug information, AArch64's marks */

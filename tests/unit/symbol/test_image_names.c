@@ -87,7 +87,7 @@ static void test_apart(void **state)
 		assert_int_equal(images_add(set, &key, &err), i);
 	}
 	assert_int_not_equal(images_add(set, &guest, &err), IMAGE_NONE);
-	assert_int_equal(images_tell_apart(set, &err), 0);
+	images_tell_apart(set);
 	for (uint32_t i = 0; i < sizeof(row) / sizeof(row[0]); i++)
 		assert_string_equal(image_name(set, i), row[i].name);
 	assert_string_equal(image_name(set, sizeof(row) / sizeof(row[0])), "x.so [guest]");
@@ -130,7 +130,7 @@ static void test_apart_by_inode(void **state)
 
 		assert_int_equal(images_add(set, &key, &err), row[i].image);
 	}
-	assert_int_equal(images_tell_apart(set, &err), 0);
+	images_tell_apart(set);
 	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++)
 		assert_string_equal(image_name(set, row[i].image), row[i].name);
 	images_free(set);
@@ -147,9 +147,9 @@ static void test_late_build_id(void **state)
 	uint32_t k = images_add(set, &kernel, &err);
 
 	(void)state;
-	assert_int_equal(images_build_id(set, "/x", id, sizeof(id), &err), 0);
+	images_build_id(set, "/x", id, sizeof(id));
 	assert_int_equal(image_key(set, k)->build_id_len, 0);
-	assert_int_equal(images_build_id(set, "[kernel.kallsyms]", id, sizeof(id), &err), 0);
+	images_build_id(set, "[kernel.kallsyms]", id, sizeof(id));
 	assert_int_equal(image_key(set, k)->build_id_len, 20);
 	assert_int_equal(image_key(set, im)->build_id_len, 20);
 	assert_int_equal(images_add(set, &key, &err), im);
