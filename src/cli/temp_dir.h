@@ -20,12 +20,12 @@
 
 #define TEMP_DIR_MAX 1024
 
-/* Below `first`, if that is possible (NULL: it is not asked for). On failure dir is "". Holds back
- * these twelve signals until temp_dir_guard(), which has to follow. */
+/* Below `first`, if that is possible (NULL: it is not asked for). On failure dir is "". Holds these
+ * twelve signals back until temp_dir_guard(), which has to follow. */
 int temp_dir_open(char *dir, size_t size, const char *first, struct err *err) MUST_USE;
 /* Both stay where they are until it is closed. Signals that are ignored stay ignored. */
 void temp_dir_guard(const char *dir, const char *file);
-/* For a handler that ends the process: removes a guarded directory and its file, if there is one. */
+/* For a handler that ends the process: removes a guarded directory and its file, if it has one. */
 void temp_dir_remove(void);
 void temp_dir_close(char *dir);
 

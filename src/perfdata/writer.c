@@ -70,20 +70,6 @@ static int not_cut(const struct pdw *w, struct err *err)
 	return err_hint(err, "record again, into a file that no other program uses");
 }
 
-static int put_bytes(struct pdw *w, const void *p, size_t len, struct err *err)
-{
-	if (not_cut(w, err))
-		return -1;
-	if (len > w->limit || w->at > w->limit - len) {
-		errno = EFBIG;
-		return err_sys(err, "%s", w->path);
-	}
-	if (fd_write_all(w->file.fd, p, len, w->path, err))
-		return -1;
-	w->at += len;
-	return 0;
-}
-
 /* Room for the end of the file. */
 static void reserve_tail(struct pdw *w)
 {
@@ -116,7 +102,46 @@ static int cut_to(struct pdw *w, uint64_t at)
 	    lseek(w->file.fd, (off_t)at, SEEK_SET) < 0)
 		return -1;
 	w->at = at;
-	w->filled = 0;
+	return 0;
+}
+
+/* Writes them over what a try before this one left of them. */
+static int write_again(struct pdw *w, const void *p, size_t len, struct err *err)
+{
+	if (cut_to(w, w->at) || fd_write_all(w->file.fd, p, len, w->path, err))
+		return -1;
+	w->reserve = file_new_reserve(&w->file, RESERVE / 2);
+	return 0;
+}
+
+static int write_bytes(struct pdw *w, const void *p, size_t len, struct err *err)
+{
+	if (len > w->limit || w->at > w->limit - len) {
+		errno = EFBIG;
+		return err_sys(err, "%s", w->path);
+	}
+	return fd_write_all(w->file.fd, p, len, w->path, err);
+}
+
+static int put_bytes(struct pdw *w, const void *p, size_t len, struct err *err)
+{
+	struct err why = { 0 };
+
+	if (not_cut(w, err))
+		return -1;
+	if (write_bytes(w, p, len, &why)) {
+		/* Without its first block there would be no recording: the room of the end is for
+		 * that, then. Heap logs on the same disk can fill it before the first sample. */
+		bool no_room = why.sys_errno == ENOSPC || why.sys_errno == EFBIG;
+
+		if (!no_room || w->file.shown || !give_reserve_up(w) ||
+		    write_again(w, p, len, &why)) {
+			if (err && !err->code)
+				*err = why;
+			return -1;
+		}
+	}
+	w->at += len;
 	return 0;
 }
 
@@ -124,6 +149,7 @@ static int cut_to(struct pdw *w, uint64_t at)
 static int fills_up(struct pdw *w, struct err *err)
 {
 	w->full = w->file.shown && w->why.sys_errno && !cut_to(w, w->told);
+	w->filled = 0;
 	if (!w->full && err && !err->code)
 		*err = w->why;
 	return w->full ? 0 : -1;
