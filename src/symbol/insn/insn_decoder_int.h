@@ -5,6 +5,8 @@
 #ifndef CYCLADE_SYMBOL_INSN_DECODER_INT_H
 #define CYCLADE_SYMBOL_INSN_DECODER_INT_H
 
+#include <stdbool.h>
+
 #include <Zydis/Zydis.h>
 
 #include "symbol/insn_decoder.h"
