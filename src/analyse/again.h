@@ -24,6 +24,8 @@
  * frequencies of the recording. False, and AGAIN_PROGRAM put, if the command line was not
  * recorded, names no program, process or CPU, is too long, or cannot be typed. */
 bool again_put(struct buf *b, const struct pd_info *info, const char *options, bool same);
+/* Returns true if the recording began with the program: it has the environment of the command. */
+bool again_starts(const struct pd_info *info);
 /* The same for a program and its arguments, with `verb` ("record -g"): the one that runs now. */
 bool again_put_program(struct buf *b, const char *verb, const char *const *word, size_t n);
 /* Sets the hint of a filled error: `lead`, the command. Returns -1. */

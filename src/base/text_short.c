@@ -138,6 +138,31 @@ static void take_other(struct shape *p, size_t i, bool had_list)
 	}
 }
 
+/* Names of runtimes end in the file: "JS:*hot /srv/app.js:1:16", "py::hot:/srv/app.py". */
+static bool begins_path(const char *s, size_t i)
+{
+	return i && (s[i] == ' ' || s[i] == ':') &&
+	       (s[i + 1] == '/' || (s[i] == ' ' && (!strncmp(s + i + 1, "node:", 5) ||
+						    !strncmp(s + i + 1, "file:", 5))));
+}
+
+/* Its folders are dropped before all else, then all of it. */
+static void take_path(struct shape *p, size_t at)
+{
+	const char *base = strrchr(p->s + at, '/');
+	size_t end = base ? (size_t)(base - p->s) : at + 1;
+
+	for (size_t i = 0; i < 2; i++) {
+		struct piece *x = &p->piece[p->n_pieces];
+
+		*x = (struct piece){ .from = i ? at : at + 1,
+				     .to = i ? p->len : end,
+				     .list = p->n_pieces++,
+				     .depth = SIZE_MAX - i };
+	}
+	p->tail = at;
+}
+
 static void parse_name(struct shape *p)
 {
 	const char *s = p->s;
@@ -146,6 +171,11 @@ static void parse_name(struct shape *p)
 
 	for (size_t i = 0; i < p->len; i++) {
 		char before = i ? s[i - 1] : ' ';
+
+		if (!p->n_open && begins_path(s, i)) {
+			take_path(p, i);
+			break;
+		}
 
 		if (s[i] == 'o' && !is_identifier(before) && (n = operator_bytes(s + i))) {
 			called = i + n;

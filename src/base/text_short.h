@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * text_short - C++ and Rust names made to fit a column, so that different names look different.
+ * text_short - names of functions made to fit a column, so that different names look different.
  *
  *	text_short(&b, "std::vector<int, A<int>>::push_back(int)", 26, ...)
  *						-> "std::vector<...>::push_back(...)"
@@ -30,7 +30,9 @@ struct text_keep {
 
 /* Puts `s` in at most `width` columns, without padding. Dropped first: the innermost argument
  * lists, of template arguments and parameters, the longest first, each from its last argument on;
- * then the result type and namespaces from the left; then the part behind the function's name. Time
+ * then the result type and namespaces from the left; then the part behind the function's name.
+ * Before all of these the folders of a path at the end, then the path ("JS:*hot /srv/app.js:1:16",
+ * "py::hot:/srv/app.py"): the function's name stays. Time
  * is n log n in the bytes of `s`, whatever its brackets. */
 void text_short(struct buf *b, const char *s, size_t width, struct text_keep keep, bool ascii);
 

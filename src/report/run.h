@@ -48,6 +48,8 @@ struct run_report {
 	size_t ousted, counters;       /* of all counters those that lost their place to others */
 	const struct wait_view *waits; /* of its threads, in order; NULL: see no_waits */
 	const char *no_waits;
+	const char *const *no_names; /* lines on code that has none, and what names it */
+	size_t n_no_names;
 	const struct next *next; /* commands worth typing */
 	size_t n_next;
 };

@@ -161,4 +161,9 @@ const char *spaces_cgroup_path(const struct spaces *sp, uint64_t id); /* NULL: n
 const struct strtab *spaces_strings(const struct spaces *sp);
 struct images *spaces_images(const struct spaces *sp);
 
+/* Calls `see` with the images of the mappings that each process of that number had in the end, one
+ * for each piece of a mapping. */
+void spaces_images_of(const struct spaces *sp, uint32_t pid, void (*see)(void *ctx, uint32_t image),
+		      void *ctx);
+
 #endif

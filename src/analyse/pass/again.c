@@ -314,6 +314,21 @@ static bool is_known(const struct line *l)
 	return l->fine && l->who && !l->b->failed && l->b->len <= AGAIN_MOST;
 }
 
+/* To the program, past all options. */
+static void take_options(struct line *l)
+{
+	while (l->at < l->n && l->word[l->at][0] == '-' && l->word[l->at][1]) {
+		const char *word = l->word[l->at++];
+
+		if (!strcmp(word, "--"))
+			break;
+		if (word[1] == '-')
+			take_long(l, word);
+		else
+			take_letters(l, word);
+	}
+}
+
 static bool put_who(struct buf *b, const struct pd_info *info, const char *with, bool same)
 {
 	struct line l = { .word = info->cmdline,
@@ -325,18 +340,21 @@ static bool put_who(struct buf *b, const struct pd_info *info, const char *with,
 
 	if (!begins(&l))
 		return false;
-	while (l.at < l.n && l.word[l.at][0] == '-' && l.word[l.at][1]) {
-		const char *word = l.word[l.at++];
-
-		if (!strcmp(word, "--"))
-			break;
-		if (word[1] == '-')
-			take_long(&l, word);
-		else
-			take_letters(&l, word);
-	}
+	take_options(&l);
 	put_program(&l);
 	return is_known(&l);
+}
+
+bool again_starts(const struct pd_info *info)
+{
+	struct buf ignored = BUF_INIT;
+	struct line l = { .word = info->cmdline, .n = info->n_cmdline, .b = &ignored };
+	bool starts = begins(&l);
+
+	if (starts)
+		take_options(&l);
+	buf_free(&ignored);
+	return starts && !l.who && l.at < l.n;
 }
 
 bool again_put(struct buf *b, const struct pd_info *info, const char *with, bool same)

@@ -11,6 +11,7 @@
 
 #include "analyse/again.h"
 #include "analyse/event_cost.h"
+#include "analyse/runtimes.h"
 #include "base/text.h"
 #include "cli/asking.h"
 #include "cli/counting/cli_sample.h"
@@ -49,6 +50,8 @@ struct run_summary {
 	size_t n_tables;
 	bool several;	 /* events sample */
 	const char *top; /* the hottest function of the event with most of them */
+	struct runtime_found found[RUNTIMES_MAX]; /* of that event: code without names */
+	size_t n_found;
 };
 
 struct steps {
@@ -124,6 +127,23 @@ static void add_program(struct steps *s, const struct run_summary *o, const char
 	put_step(s, again_put_program(&b, verb, o->cli->args.v, o->cli->args.n), &b, why);
 }
 
+/* Of runtimes that made code without names. */
+static void add_names(struct steps *s, const struct run_summary *o)
+{
+	/* what runs already has its environment */
+	for (size_t i = 0; o->cli->args.n && i < o->n_found; i++) {
+		const struct runtime *r = o->found[i].runtime;
+		struct buf b = BUF_INIT;
+
+		if (!r || !*r->env)
+			continue;
+		buf_printf(&b, "%s ", r->env);
+		put_step(s, again_put_program(&b, "run", o->cli->args.v, o->cli->args.n), &b,
+			 RUNTIME_AGAIN);
+		return;
+	}
+}
+
 /* For all recordings, beside the steps for the first. */
 static void add_steps_of_repeats(struct steps *s, const struct run_summary *o)
 {
@@ -140,6 +160,7 @@ static void find_steps(struct steps *s, const struct run_summary *o, bool waited
 	bool chains = o->res->chains;
 	unsigned level = sampled_tree_deeper(o->t);
 
+	add_names(s, o);
 	if (*o->top && strlen(o->top) < 60)
 		add_step(s, "annotate", file, o->top, "which lines, which instructions");
 	if (o->tree.n_next)
@@ -194,6 +215,7 @@ static int make_run_tables(struct run_summary *o, struct err *err)
 		    (n == n_events && event_leads(o->rec.rec, &event[i], &event[lead]))) {
 			lead = i;
 			o->top = t->where.top;
+			o->n_found = profile_runtimes(o->profile, i, o->found);
 		}
 		o->n_tables++;
 	}
@@ -305,10 +327,25 @@ static void find_cpu_time(struct run_summary *o)
 		o->cpu_s = (double)ran / 1e9;
 }
 
+/* Lines on code without names; in the cli's arena. */
+static void find_no_names(const struct run_summary *o, struct run_report *r, const char **line)
+{
+	for (size_t i = 0; i < o->n_found; i++) {
+		struct buf b = BUF_INIT;
+
+		runtime_put_line(&b, &o->found[i]);
+		line[r->n_no_names] = b.failed ? NULL : arena_strdup(&o->cli->arena, buf_str(&b));
+		r->n_no_names += line[r->n_no_names] != NULL;
+		buf_free(&b);
+	}
+	r->no_names = line;
+}
+
 static int put_document(struct run_summary *o, struct err *err)
 {
 	const struct sampling_result *res = o->res;
 	struct steps steps = { .a = &o->cli->arena };
+	const char *no_names[RUNTIMES_MAX];
 	struct run_report r;
 	bool gone, to_file;
 	struct document d;
@@ -341,6 +378,7 @@ static int put_document(struct run_summary *o, struct err *err)
 		.waits = o->waits.w ? &o->waits : NULL,
 		.no_waits = o->no_waits,
 	};
+	find_no_names(o, &r, no_names);
 	if (res->kept)
 		find_steps(&steps, o, run_waited(&r));
 	r.next = steps.v;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyse/again.h"
+#include "analyse/runtimes.h"
 #include "base/num.h"
 #include "base/text.h"
 #include "report/view_latency.h"
@@ -144,6 +145,21 @@ static void no_name(struct fact *out, size_t *n, double share, const char *where
 			       num_percent(a, share), where);
 }
 
+/* The switch that gives names, if much of it is code that a runtime made. */
+static void made_code(struct fact *out, size_t *n, const struct view *v, uint32_t event)
+{
+	struct runtime_found found[RUNTIMES_MAX];
+	size_t n_found = profile_runtimes(v->profile, event, found);
+
+	for (size_t i = 0; i < n_found && i < 2; i++) {
+		struct buf b = BUF_INIT;
+
+		runtime_put_line(&b, &found[i]);
+		(void)fact_add(out, n, "no names", true, "%s", buf_str(&b));
+		buf_free(&b);
+	}
+}
+
 static void without_latency(struct fact *out, size_t *n, const struct view *v,
 			    const struct view_table *t, size_t event)
 {
@@ -202,6 +218,7 @@ size_t facts_of_event(const struct view *v, const struct view_table *t, size_t e
 			       "%s in no mapping, %s without a symbol",
 			       num_percent(a, fact_ratio(s->no_map.period, all)),
 			       num_percent(b, fact_ratio(s->no_symbol.period, all)));
+	made_code(out, &n, v, t->event[event]);
 	no_name(out, &n, fact_ratio(s->nameless.period, all), "in functions");
 	if (s->left_out.samples)
 		(void)fact_add(

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analyse/again.h"
+#include "analyse/runtimes.h"
 #include "symbol/image.h"
 
 static bool has_chains(const struct view *v)
@@ -155,6 +156,24 @@ static void add_again(struct next_list *l, const struct view *v, const char *wit
 	buf_free(&b);
 }
 
+/* Adds the command that gives names to code that a runtime made. */
+static void add_names(struct next_list *l, const struct view *v)
+{
+	struct runtime_found found[RUNTIMES_MAX];
+	size_t n = v->table->n_events ? profile_runtimes(v->profile, v->table->event[0], found) : 0;
+	bool fine = false;
+
+	for (size_t i = 0; i < n && !fine; i++) {
+		struct buf b = BUF_INIT;
+
+		fine = runtime_put_again(&b, &found[i], v->source.info, has_chains(v) ? "-g" : "",
+					 true);
+		if (fine)
+			next_add_command(l, buf_str(&b), RUNTIME_AGAIN);
+		buf_free(&b);
+	}
+}
+
 /* Adds the command that shows callers of a flat profile's first row; none if no command can. */
 static void add_callers(struct next_list *l, const struct view *v)
 {
@@ -188,6 +207,7 @@ size_t next_steps(const struct view *v, struct next out[NEXT_MAX], struct arena 
 		next_add(&s, "report", "", NULL, "where the samples fell, not the branches");
 		return s.n;
 	}
+	add_names(&s, v);
 	if (hot)
 		add_annotate(&s, v, hot);
 	if (v->opts.shape == VIEW_TABLE)

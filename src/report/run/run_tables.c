@@ -192,6 +192,8 @@ static void add_run_facts(struct document *d, const struct run_report *r)
 		document_fact(d, "no tree", false, "%s", r->no_tree);
 	if (r->no_cycles)
 		document_fact(d, "time was sampled, not cycles", false, "%s", r->no_cycles);
+	for (size_t i = 0; i < r->n_no_names; i++)
+		document_fact(d, "no names", true, "%s", r->no_names[i]);
 	document_fact(d, "samples", false, "%s of %s%s", num_exact(n, r->samples), r->sampled,
 		      r->user_only ? "; the kernel was not looked at" : "");
 	document_fact(d, "lost", r->lost, "%s", num_exact(lost, r->lost));

@@ -100,6 +100,11 @@ int run_write_term(struct buf *b, const struct document *d, const struct show *s
 			where_put(b, &r->table[i].where, st);
 		}
 	}
+	for (size_t i = 0; i < r->n_no_names; i++) {
+		buf_puts(b, " no names: ");
+		text_put_wrapped(b, r->no_names[i], 11, st->width);
+		buf_putc(b, '\n');
+	}
 	buf_putc(b, '\n');
 	next_put(b, r->next, r->n_next, st);
 

@@ -211,3 +211,21 @@ struct images *spaces_images(const struct spaces *sp)
 {
 	return sp->images;
 }
+
+void spaces_images_of(const struct spaces *sp, uint32_t pid, void (*see)(void *ctx, uint32_t image),
+		      void *ctx)
+{
+	const struct process *p = newest(sp, place_key(SPACE_USER, pid));
+
+	for (; p; p = p->next == PROC_NONE ? NULL : sp->process.v[p->next]) {
+		uint32_t root = p->version.n ? p->version.v[p->version.n - 1].root : 0;
+		const struct piece_node *m = pieces_next(&sp->pieces, root, 0);
+
+		for (; m; m = pieces_next(&sp->pieces, root, m->end)) {
+			if (m->value < sp->map.n)
+				see(ctx, sp->map.v[m->value].image);
+			if (m->end <= m->start)
+				break;
+		}
+	}
+}

@@ -156,6 +156,34 @@ static void test_unknown(void **state)
 	unknown(many);
 }
 
+/* `said` split at blanks. */
+static bool starts(const char *said)
+{
+	char text[256], *save, *w;
+	const char *word[WORDS];
+	struct pd_info info = { .cmdline = word };
+
+	(void)snprintf(text, sizeof(text), "%s", said);
+	for (w = strtok_r(text, " ", &save); w; w = strtok_r(NULL, " ", &save))
+		word[info.n_cmdline++] = w;
+	return again_starts(&info);
+}
+
+/* Variables in front of the command reach the recorded program. */
+static void test_starts(void **state)
+{
+	(void)state;
+	assert_true(starts("cyclade record ./p"));
+	assert_true(starts("cyclade run --no-tree -- node x.js -p 3"));
+	assert_true(starts("perf record -g -F 99 ./p"));
+	assert_false(starts("cyclade record -p 12"));
+	assert_false(starts("cyclade record -p 12 -- sleep 5"));
+	assert_false(starts("perf record -a sleep 5"));
+	assert_false(starts("cyclade record"));
+	assert_false(starts("perf"));
+	assert_false(starts(""));
+}
+
 static void test_branches(void **state)
 {
 	struct pd_info info = { .cpuid = NULL };
@@ -174,7 +202,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_programs), cmocka_unit_test(test_who),
 		cmocka_unit_test(test_events),	 cmocka_unit_test(test_unknown),
-		cmocka_unit_test(test_branches),
+		cmocka_unit_test(test_branches), cmocka_unit_test(test_starts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -20,6 +20,16 @@ static const struct {
 } rows[] = {
 	{ "memcpy", 6, "memcpy" },
 	{ "plain_c_function_with_a_long_name", 20, "plain_c_function_..." },
+	/* with a path, the function's name stays */
+	{ "JS:*hot_js /srv/app/lib/work.js:1:16", 36, "JS:*hot_js /srv/app/lib/work.js:1:16" },
+	{ "JS:*hot_js /srv/app/lib/work.js:1:16", 35, "JS:*hot_js .../work.js:1:16" },
+	{ "JS:*hot_js /srv/app/lib/work.js:1:16", 26, "JS:*hot_js..." },
+	{ "JS:~compile node:internal/modules/cjs/loader:1310:37", 40,
+	  "JS:~compile .../loader:1310:37" },
+	{ "JS:~emit node:events:466:44", 20, "JS:~emit..." },
+	{ "py::Pool.work.<locals>.inner:/usr/lib/python3.12/pool.py", 50,
+	  "py::Pool.work.<locals>.inner:.../pool.py" },
+	{ "py::<module>:/srv/app.py", 20, "py::<module>..." },
 	{ "std::vector<int, std::allocator<int> >::push_back(int const&)", 61,
 	  "std::vector<int, std::allocator<int> >::push_back(int const&)" },
 	{ "std::vector<int, std::allocator<int> >::push_back(int const&)", 60,

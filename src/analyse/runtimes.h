@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * runtimes - code without names that a runtime made or interpreted (V8, JVM, ...), and the switch
+ * by which that runtime names it.
+ *
+ *	n = profile_runtimes(profile, event, found)
+ *	runtime_put_line(&b, &found[0])
+ *	runtime_put_again(&b, &found[0], info, "", true)
+ *
+ * Which switch is whose is a table, runtime.def. A runtime is only reported if it has a real share
+ * of the event's samples and its code has no names: a process whose perf-PID.map or jitdump was
+ * found is none, whatever is missing in there.
+ */
+#ifndef CYCLADE_ANALYSE_RUNTIMES_H
+#define CYCLADE_ANALYSE_RUNTIMES_H
+
+#include "analyse/profile.h"
+#include "base/buf.h"
+
+#define RUNTIMES_MAX		   4
+#define RUNTIMES_SHARE		   0.05 /* of the event's period, at least */
+#define RUNTIMES_INTERPRETED_SHARE 0.2	/* the same in the files of an interpreter */
+
+struct runtime {
+	bool interpreted; /* its samples are in the runtime's own files */
+	const char *files, *name, *env, *how;
+};
+
+struct runtime_found {
+	const struct runtime *runtime; /* NULL: code of a process that has none we know */
+	uint32_t pid;		       /* the process with most of it */
+	size_t pids;
+	uint64_t period; /* of those samples */
+	double share;
+};
+
+/* Writes the runtimes of one event's samples, those with most first; returns how many. The profile
+ * has rows of single images, else there are none. Names may be read: one thread at a time. */
+size_t profile_runtimes(const struct profile *p, size_t event,
+			struct runtime_found out[RUNTIMES_MAX]);
+/* Puts "92.3 % in code that node made; to name it: NODE_OPTIONS=--perf-basic-prof". */
+void runtime_put_line(struct buf *b, const struct runtime_found *f);
+/* Puts the command that repeats the recording with these names; false: there is none. */
+bool runtime_put_again(struct buf *b, const struct runtime_found *f, const struct pd_info *info,
+		       const char *options, bool same);
+#define RUNTIME_AGAIN "with the names of its functions"
+
+#endif
