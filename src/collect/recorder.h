@@ -14,7 +14,9 @@
  * 10 ms, if counters take samples faster than they get periods), drains all rings and calls
  * round(), so that older records are out of our hands. The sink is called on that thread only.
  * Records are handed over as the kernel wrote them, in runs of bytes: a record may be cut by the
- * end of a run, its rest is the next run. Nothing ever waits for us: if a ring is full, the kernel
+ * end of a run, its rest is the next run. With `in_order` each run is a record, or a part of one,
+ * and those of all rings come in the order of their times: what a thread maps on one CPU comes
+ * before its samples on another. Nothing ever waits for us: if a ring is full, the kernel
  * drops samples and counts them in LOST records.
  */
 #ifndef CYCLADE_COLLECT_RECORDER_H
@@ -56,6 +58,7 @@ struct recorder_setup {
 	int cgroup_fd;	     /* -1: none */
 	uint64_t ring_bytes; /* of data, a power of two of pages; 0: 512 KB */
 	unsigned flush_ms;   /* 0: 250 */
+	bool in_order;	     /* all events' records have their times at the same places */
 	/* Counters have periods of their own, up to so far from the one asked for (0.1), and new
 	 * ones as they go on: see recorder_saw(); 0: the one asked for. */
 	double jitter;

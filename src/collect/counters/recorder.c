@@ -18,6 +18,7 @@
 #include "base/hash.h"
 #include "base/invariant.h"
 #include "base/vec.h"
+#include "collect/counters/ring_order.h"
 #include "collect/machine/cgroup.h"
 #include "collect/jitter.h"
 #include "collect/sysfs.h"
@@ -61,6 +62,8 @@ struct recorder {
 	unsigned flush_ms;
 	unsigned wait_ms; /* up to flush_ms: shorter if periods are to change sooner */
 	bool reads_lost;
+	bool in_order;
+	struct ring_order order;
 	double jitter;
 	uint64_t seed;
 	struct u64map by_id; /* index of the counter, with jitter */
@@ -373,6 +376,9 @@ int recorder_open(struct recorder **out, const struct recorder_setup *setup, str
 	if (setup->jitter > 0 && r->wait_ms > WAIT_LEAST_MS)
 		r->wait_ms = WAIT_LEAST_MS;
 	r->n_events = setup->n_events;
+	r->in_order = setup->in_order && setup->n_events;
+	if (r->in_order)
+		ring_order_fields(&r->order, &setup->event[0].attr);
 	r->jitter = setup->jitter;
 	r->seed = setup->seed;
 	r->ids = calloc(setup->n_events ? setup->n_events : 1, sizeof(*r->ids));
@@ -537,10 +543,21 @@ static void change_periods(struct recorder *r)
 		set_wait(r, most_seen);
 }
 
+static int drain_in_order(struct recorder *r, struct err *err)
+{
+	vec_each (&r->ring, const struct ring *, ring) {
+		if (ring_order_add(&r->order, ring->page, ring->data, ring->size, err))
+			return -1;
+	}
+	return ring_order_drain(&r->order, &r->sink, err);
+}
+
 static int drain_all(struct recorder *r, struct err *err)
 {
+	if (r->in_order && drain_in_order(r, err))
+		return -1;
 	vec_each (&r->ring, struct ring *, ring) {
-		if (drain_ring(r, ring, err) || drain_aux(r, ring, err))
+		if ((!r->in_order && drain_ring(r, ring, err)) || drain_aux(r, ring, err))
 			return -1;
 	}
 	change_periods(r);
@@ -693,6 +710,7 @@ void recorder_close(struct recorder *r)
 	free(r->lost);
 	u64map_free(&r->by_id);
 	vec_free(&r->due);
+	ring_order_free(&r->order);
 	vec_free(&r->ring);
 	vec_free(&r->counter);
 	free(r);

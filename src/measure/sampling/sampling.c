@@ -77,6 +77,7 @@ static int open_sampling_counters(struct sampling *r, struct err *err)
 				    .cgroup_fd = r->k.who.cgroup_fd,
 				    .ring_bytes = r->ring_bytes,
 				    .flush_ms = sampling_watches(r) ? 100 : 0, /* and looks */
+				    .in_order = r->fields.unwinds,
 				    .jitter = r->opts.jitter,
 				    .seed = r->opts.jitter > 0 ? any_number() : 0 };
 

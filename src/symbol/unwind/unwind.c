@@ -56,7 +56,7 @@ struct place { /* facts of one (process, address) */
 	uint64_t pc, from, until;
 	const struct map *map;	   /* NULL: none */
 	const struct cfi_row *row; /* NULL: none */
-	bool used;
+	bool used, starts;	   /* starts: the program's first instructions */
 };
 
 struct unwinder {
@@ -145,6 +145,18 @@ static const struct map *find_map(const struct walk *w, uint64_t addr, uint64_t 
 	return live_find(w->in->live, addr);
 }
 
+#define ENTRY_SIZE 64u /* of ld.so's _start, which goes on in _dl_start_user */
+
+/* The kernel begins programs at the entry of a file: no caller is beyond it. */
+static bool is_entry(struct unwinder *u, const struct map *m, uint64_t pc)
+{
+	const struct elf_file *elf = image_code_elf(u->set, m->image);
+	uint64_t vaddr;
+
+	return elf && image_to_vaddr(u->set, m->image, map_to_image(m, pc), &vaddr) &&
+	       vaddr - elf->entry < ENTRY_SIZE;
+}
+
 static const struct place *code_place(struct walk *w, uint64_t pc)
 {
 	const void *proc = w->u->sp ? (const void *)w->in->proc : (const void *)w->in->live;
@@ -159,6 +171,7 @@ static const struct place *code_place(struct walk *w, uint64_t pc)
 	p->pc = pc;
 	p->map = find_map(w, pc, &p->from, &p->until);
 	p->row = p->map ? cfi_row_at(w->u, p->map, pc) : NULL;
+	p->starts = p->map && !p->row && is_entry(w->u, p->map, pc);
 	return p;
 }
 
@@ -365,7 +378,8 @@ size_t unwind_user(struct unwinder *u, const struct unwind_in *in, uint64_t *ips
 				return n;
 		} else {
 			exact = false;
-			if (!step_fp(&w, &pc, end))
+			*end = UNWIND_DONE;
+			if (p->starts || !step_fp(&w, &pc, end))
 				return n;
 		}
 	}
