@@ -166,6 +166,7 @@ static int dispatch(struct cli *cli, int argc, char **argv)
 		cli_sandbox(cli, NULL);
 	}
 	rc = without_losses(run_command[cli->command](cli));
+	cli_end_fetching(cli);
 	lender_end(); /* first: it has copies of the other's descriptors */
 	starter_end(&cli->pager);
 	return rc;

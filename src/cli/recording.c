@@ -9,6 +9,7 @@
 #include "analyse/event_cost.h"
 #include "analyse/feed.h"
 #include "analyse/sharing.h"
+#include "base/fetcher.h"
 #include "base/num.h"
 #include "base/text.h"
 #include "base/xalloc.h"
@@ -109,6 +110,7 @@ static int begin_images(void *ctx, const struct pd *rec, struct err *err)
 		.cache_dir = cli_cache_dir(o->cli),
 		.home = home && *home ? home : NULL,
 		.debuginfod = cli_debuginfod_dir(o->cli),
+		.fetch = fetcher_running(),
 		.raw_names = o->cli->opt.raw_names,
 		.other_kernel = other_kernel(o->cli, pd_info(rec)),
 		.trust_paths = o->cli->opt.sysroot || made_here(pd_info(rec)),

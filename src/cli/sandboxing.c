@@ -7,8 +7,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/fetcher.h"
 #include "base/file_in.h"
 #include "base/lender.h"
+#include "base/num.h"
 #include "base/sandbox.h"
 
 /* By options.def: readers have --no-sandbox, and --no-pager if a pager may show their
@@ -182,16 +184,36 @@ void cli_sandbox(struct cli *cli, const char *also)
 	struct sandbox s = SANDBOX_INIT;
 	struct err err = ERR_INIT;
 
-	if (cli->opt.no_sandbox)
+	if (cli->opt.no_sandbox) {
+		(void)fetcher_start();
 		return;
+	}
 	if (has_option(cli, "no-pager"))
 		cli_pager(cli);
 	if (!cli->opt.sysroot)
 		(void)lender_start();
+	(void)fetcher_start(); /* the last: it ends first */
 	allow_writing(&s, cli, cli_cache_dir(cli), also);
 	if (cli->opt.sysroot)
 		allow_reading(&s, cli);
 	if (sandbox_enter(&s, &err))
 		cli_warn("%s: rights that reading does not need could not all be given up",
 			 err.what);
+}
+
+void cli_end_fetching(const struct cli *cli)
+{
+	struct fetch_tally t = fetcher_tally();
+	char bytes[NUM_MAX], seconds[NUM_MAX];
+
+	fetcher_end();
+	if (t.files)
+		cli_note(cli, "debuginfod: %u file%s of %s fetched in %s", t.files,
+			 t.files == 1 ? "" : "s", num_bytes(bytes, t.bytes),
+			 num_seconds(seconds, t.seconds));
+	if (t.failed && t.not_asked)
+		cli_warn("debuginfod: %s; %u more file%s not fetched: names or lines are missing",
+			 t.why, t.not_asked, t.not_asked == 1 ? "" : "s");
+	else if (t.failed)
+		cli_warn("debuginfod: %s: names or lines are missing", t.why);
 }

@@ -45,6 +45,7 @@ struct images_opts {
 	const char *cache_dir;		/* NULL: no cache on disk */
 	const char *home;		/* for ~/.debug; NULL: not searched */
 	const char *debuginfod;		/* the cache of debuginfod's client; NULL: not searched */
+	bool fetch;			/* ask its servers: base/fetcher.h is started */
 	const char *kallsyms;		/* for any kernel but a guest's; NULL: /proc/kallsyms */
 	const char *vmlinux;		/* tried before all others; NULL: none */
 	const char *perf_map_dir;	/* NULL: /tmp */

@@ -234,7 +234,10 @@ with tempfile.TemporaryDirectory() as d:
     for where, want in ((d, "found"), (os.path.join(d, "absent"), "none")):
         checks = doctor(env=dict(os.environ, DEBUGINFOD_CACHE_PATH=where))[2]
         state = checks.get("symbols", {"state": ""})["state"]
-        t.ok(state.endswith("; cache of debuginfod " + want), "the cache that DEBUGINFOD_CACHE_PATH names: " + want, state)
+        t.ok(state.endswith("; cache of debuginfod " + want + ", its servers are not asked (DEBUGINFOD_URLS is not set)"), "the cache that DEBUGINFOD_CACHE_PATH names: " + want, state)
+
+state = doctor(env=dict(os.environ, DEBUGINFOD_URLS="http://127.0.0.1:1"))[2].get("symbols", {"state": ""})["state"]
+t.ok(state.endswith((", its servers are asked: http://127.0.0.1:1", ", its library is missing")), "whether servers of debuginfod are asked", state)
 
 for words, text in [(["doctor", "x"], "no operand"), (["doctor", "--sysroot", "/nonexistent"], "/nonexistent"),
                     (["doctor", "--table", "chekcs"], "--table summary, checks, machine, caches, nodes, pmus or notes")]:

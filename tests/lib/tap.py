@@ -26,6 +26,7 @@ NO_PLUGINS = "no qemu-user here that takes plugins"
 os.environ["XDG_CONFIG_HOME"] = "/dev/null/config"  # nobody can make it, root neither
 os.environ["XDG_DATA_HOME"] = "/dev/null/data"
 os.environ.pop("CYCLADE_OPTS", None)
+os.environ.pop("DEBUGINFOD_URLS", None)  # tests ask no server but their own
 # perf record copies each program that it meets to ~/.debug, other tests' too, and cyclade finds symbols there
 os.environ["PERF_CONFIG"] = os.path.join(os.path.dirname(os.path.abspath(__file__)), "perfconfig")
 # what a shell starts in the background ignores it, and all that is started from there

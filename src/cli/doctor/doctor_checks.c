@@ -8,6 +8,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "base/fetcher.h"
 #include "base/file_in.h"
 #include "base/num.h"
 #include "base/perf_abi.h"
@@ -426,6 +427,20 @@ static void fix_symbols(struct doctor *d, struct finding *f)
 		arena_printf(d->a, "put its vmlinux at /usr/lib/debug/boot/vmlinux-%s", release));
 }
 
+/* What becomes of questions to debuginfod's servers. */
+static const char *check_fetching(struct doctor *d, struct finding *f)
+{
+	const char *urls = fetcher_urls();
+
+	if (!urls)
+		return ", its servers are not asked (DEBUGINFOD_URLS is not set)";
+	if (fetcher_possible())
+		return arena_printf(d->a, ", its servers are asked: %s", urls);
+	judge(f, VERDICT_LIMIT, "DEBUGINFOD_URLS is set, but nothing can be fetched");
+	add_fix(f, "apt install libdebuginfod1 (libdebuginfod.so.1)");
+	return ", its library is missing";
+}
+
 static void check_symbols(struct doctor *d, struct finding *f)
 {
 	static const struct {
@@ -437,7 +452,6 @@ static void check_symbols(struct doctor *d, struct finding *f)
 		{ "lib/modules/", "/build/vmlinux" },
 		{ "boot/vmlinux-", "" },
 	};
-	/* its servers are not asked: only files that were fetched before are used */
 	const char *cache = d->live ? cli_debuginfod_dir(d->cli) : NULL;
 	const char *found = NULL;
 
@@ -445,10 +459,11 @@ static void check_symbols(struct doctor *d, struct finding *f)
 		if (sys_exists(d->root, "%s%s%s", places[i].before, d->m.release, places[i].after))
 			found = arena_printf(d->a, "/%s%s%s", places[i].before, d->m.release,
 					     places[i].after);
-	f->state = arena_printf(d->a, "%s; debug files %s; cache of debuginfod %s",
+	f->state = arena_printf(d->a, "%s; debug files %s; cache of debuginfod %s%s",
 				found ? "vmlinux found" : "no vmlinux",
 				sys_exists(d->root, "usr/lib/debug/.build-id") ? "found" : "none",
-				cache && file_look(cache, NULL) ? "found" : "none");
+				cache && file_look(cache, NULL) ? "found" : "none",
+				!d->live ? "" : check_fetching(d, f));
 	if (found)
 		return;
 	judge(f, VERDICT_LIMIT, "no source lines of the kernel");

@@ -93,7 +93,9 @@ static int make_page(struct cli *cli, const char *input, const char *path, struc
 	if (!pid) {
 		(void)prctl(PR_SET_PDEATHSIG, SIGTERM);
 		cli_sandbox(cli, path);
-		_exit(report_html(cli, input, path));
+		status = report_html(cli, input, path);
+		cli_end_fetching(cli);
+		_exit(status);
 	}
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/fetcher.h"
 #include "base/text.h"
 #include "base/xalloc.h"
 #include "symbol/elf/file_crc.h"
@@ -331,18 +332,55 @@ static void try_perf_cache(struct images *set, struct image *im)
 	}
 }
 
-/* Files that debuginfod's client fetched before; nothing is fetched now. */
+/* Files in the cache of debuginfod's client. */
+static void try_fetched(struct images *set, struct image *im, const struct id_text *id)
+{
+	if (!im->code.path)
+		try_printf(set, im, NULL, false, "%s/%s%s/executable", set->opts.debuginfod,
+			   id->first, id->rest);
+	try_printf(set, im, NULL, false, "%s/%s%s/debuginfo", set->opts.debuginfod, id->first,
+		   id->rest);
+}
+
+/* Whether the file is in the cache now; if it was not, its servers are asked. An empty file there
+ * means that they do not have it. */
+static bool fetch_file(const struct images *set, const struct image *im, const struct id_text *id,
+		       enum fetch_kind kind)
+{
+	char path[4096], hex[2 * BUILD_ID_MAX + 4];
+	struct stat st;
+	int n = snprintf(path, sizeof(path), "%s/%s%s/%s", set->opts.debuginfod, id->first,
+			 id->rest, kind == FETCH_DEBUG ? "debuginfo" : "executable");
+
+	if (n < 0 || (size_t)n >= sizeof(path))
+		return false;
+	if (file_look(path, &st) && st.st_size)
+		return true;
+	(void)snprintf(hex, sizeof(hex), "%s%s", id->first, id->rest);
+	return fetcher_get(kind, hex, path_base(im->key.path)) == FETCH_HAD;
+}
+
+/* What is still missing of the image is fetched, once what was fetched before is used. The client
+ * keeps whatever a server sent. */
 static void try_debuginfod(struct images *set, struct image *im)
 {
+	bool debug, program;
 	struct id_text id;
 
 	if (!set->opts.debuginfod || !id_text(im, &id))
 		return;
-	if (!im->code.path)
-		try_printf(set, im, NULL, false, "%s/%s%s/executable", set->opts.debuginfod,
-			   id.first, id.rest);
-	try_printf(set, im, NULL, false, "%s/%s%s/debuginfo", set->opts.debuginfod, id.first,
-		   id.rest);
+	try_fetched(set, im, &id);
+	if (!set->opts.fetch || im->key.kind != IMAGE_FILE || image_complete(im))
+		return;
+	debug = (!im->dwarf.path || !im->syms.path) && fetch_file(set, im, &id, FETCH_DEBUG);
+	program = !im->code.path && fetch_file(set, im, &id, FETCH_PROGRAM);
+	if (debug || program)
+		try_fetched(set, im, &id);
+	if (debug && !im->dwarf.path && !im->trouble.len)
+		buf_printf(&im->trouble,
+			   "%s/%s%s/debuginfo, from a server of debuginfod, is damaged or another "
+			   "program's; remove it to fetch it again",
+			   set->opts.debuginfod, id.first, id.rest);
 }
 
 /* One place a .gnu_debuglink may mean. If there are no build-ids to compare, the checksum
