@@ -11,10 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/file_in.h"
 #include "base/library.h"
 #include "base/num.h"
 #include "base/text.h"
@@ -73,6 +75,7 @@ bool fetcher_possible(void)
 
 static struct {
 	int from; /* the other's questions */
+	const char *cache;
 	bool terminal, shown;
 	const struct question *q;
 	struct answer a;
@@ -152,7 +155,7 @@ static int progress(struct debuginfod_client *c, long a, long b)
 	bool flows = client.get_url(c) != NULL && a > 0;
 
 	if (asker_is_gone())
-		return 1;
+		return stop_at(FETCH_OVER, "nobody waits for it");
 	if (flows)
 		my.a.bytes = (uint64_t)a;
 	draw(my.a.bytes, flows ? b : 0);
@@ -207,6 +210,18 @@ static void judge_failure(int error)
 	}
 }
 
+/* The client keeps for ten minutes that the servers do not have a file, also if it gave up. */
+static void forget_miss(const struct question *q)
+{
+	char path[4096];
+	struct stat st;
+	int n = snprintf(path, sizeof(path), "%s/%s/%s", my.cache, q->id,
+			 q->kind == FETCH_DEBUG ? "debuginfo" : "executable");
+
+	if (n > 0 && (size_t)n < sizeof(path) && file_look(path, &st) && !st.st_size)
+		(void)unlink(path);
+}
+
 static void fetch(const struct question *q)
 {
 	char *path = NULL;
@@ -227,6 +242,8 @@ static void fetch(const struct question *q)
 	} else if (my.a.outcome == FETCH_ABSENT) {
 		judge_failure(-rc);
 	}
+	if (my.a.outcome != FETCH_HAD && my.a.outcome != FETCH_ABSENT)
+		forget_miss(q);
 	free(path);
 	my.a.seconds = now() - my.began;
 	my.spent += my.a.seconds;
@@ -250,11 +267,12 @@ static void begin(void)
 }
 
 /* Until the asker is gone. */
-static void serve(int from)
+static void serve(int from, const char *cache)
 {
 	struct question q;
 
 	my.from = from;
+	my.cache = cache;
 	my.terminal = isatty(STDERR_FILENO);
 	my.first_byte = (double)from_env("DEBUGINFOD_TIMEOUT", FIRST_BYTE_S);
 	my.file_s = (double)from_env("DEBUGINFOD_MAXTIME", FILE_S);
@@ -285,12 +303,12 @@ static pid_t fetcher;
 static bool over;
 static struct fetch_tally tally;
 
-bool fetcher_start(void)
+bool fetcher_start(const char *cache)
 {
 	int ends[2];
 	pid_t pid;
 
-	if (!fetcher_urls() || asks >= 0 ||
+	if (!fetcher_urls() || !cache || asks >= 0 ||
 	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
 		return false;
 	pid = fork();
@@ -298,7 +316,7 @@ bool fetcher_start(void)
 		(void)close(ends[0]);
 		(void)signal(SIGINT, SIG_IGN); /* the asker's to answer */
 		(void)signal(SIGQUIT, SIG_IGN);
-		serve(ends[1]);
+		serve(ends[1], cache);
 	}
 	(void)close(ends[1]);
 	if (pid > 0) {

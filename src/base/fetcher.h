@@ -2,7 +2,7 @@
 /*
  * fetcher - a process beside that asks debuginfod's servers for files, for one in a sandbox.
  *
- *	fetcher_start()				before sandbox_enter() and before there are threads
+ *	fetcher_start(cache)			before sandbox_enter() and before there are threads
  *	fetcher_get(FETCH_DEBUG, id, name)	FETCH_HAD: the file is in the client's cache now
  *	fetcher_tally()				what was fetched, and why no more is
  *	fetcher_end()				optional: it ends with us, too
@@ -46,8 +46,9 @@ struct fetch_tally {
 	char why[FETCH_WHY]; /* the first failure; empty: none */
 };
 
-/* false: DEBUGINFOD_URLS is not set, or no process could be started. */
-bool fetcher_start(void);
+/* `cache` is the client's cache directory (NULL: none), and stays. false: DEBUGINFOD_URLS is not
+ * set, or no process could be started. */
+bool fetcher_start(const char *cache);
 bool fetcher_running(void);
 /* `id` is a build-id in hexadecimal digits, `name` the program's, for messages and the progress. */
 enum fetch_outcome fetcher_get(enum fetch_kind kind, const char *id, const char *name);

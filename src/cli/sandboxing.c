@@ -185,14 +185,14 @@ void cli_sandbox(struct cli *cli, const char *also)
 	struct err err = ERR_INIT;
 
 	if (cli->opt.no_sandbox) {
-		(void)fetcher_start();
+		(void)fetcher_start(cli_debuginfod_dir(cli));
 		return;
 	}
 	if (has_option(cli, "no-pager"))
 		cli_pager(cli);
 	if (!cli->opt.sysroot)
 		(void)lender_start();
-	(void)fetcher_start(); /* the last: it ends first */
+	(void)fetcher_start(cli_debuginfod_dir(cli)); /* the last: it ends first */
 	allow_writing(&s, cli, cli_cache_dir(cli), also);
 	if (cli->opt.sysroot)
 		allow_reading(&s, cli);
