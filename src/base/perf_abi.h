@@ -4,12 +4,14 @@
  *
  * <linux/perf_event.h> of Debian 12 is of Linux 6.1 (attr size 128). Additions of newer kernels are
  * given here under #ifndef, so that recordings of newer machines can be read and their features
- * asked for. Source: include/uapi/linux/perf_event.h of Linux 6.16.
+ * asked for. Source: include/uapi/linux/perf_event.h of Linux 6.19.
  */
 #ifndef CYCLADE_BASE_PERF_ABI_H
 #define CYCLADE_BASE_PERF_ABI_H
 
 #include <linux/perf_event.h>
+#include <stdint.h>
+#include <string.h>
 
 /* Largest attribute this program understands: config3 (136), config4 (144). */
 #ifndef PERF_ATTR_SIZE_VER8
@@ -22,6 +24,17 @@
 
 /* Bits of attr.flags (the u64 behind read_format), by position, as the kernel numbers them. Used if
  * the header's bit-fields may be older than the recording. */
+#define CYC_ATTR_DEFER_CALLCHAIN (1ULL << 38) /* Linux 6.19 */
+#define CYC_ATTR_DEFER_OUTPUT	 (1ULL << 39)
+
+static inline uint64_t attr_flags(const struct perf_event_attr *a)
+{
+	uint64_t flags;
+
+	memcpy(&flags, (const char *)a + 40, sizeof(flags));
+	return flags;
+}
+
 #ifndef PERF_RECORD_MISC_PROC_MAP_PARSE_TIMEOUT
 #define PERF_RECORD_MISC_PROC_MAP_PARSE_TIMEOUT (1 << 12)
 #endif
@@ -29,6 +42,11 @@
 #define CYC_SAMPLE_BRANCH_COUNTERS (1ULL << 19) /* PERF_SAMPLE_BRANCH_COUNTERS, Linux 6.8 */
 #define CYC_MEM_LVLNUM_UNC	   0x8		/* newer mem_lvl_num values */
 #define CYC_MEM_LVLNUM_CXL	   0x9
+
+/* The user part of call chains whose samples end with this marker and a cookie: the cookie, n,
+ * n addresses. */
+#define PD_RECORD_CALLCHAIN_DEFERRED 22
+#define CYC_CONTEXT_USER_DEFERRED    ((uint64_t)-640)
 
 /* Records that perf itself writes (tools/perf/util/event.h), from 64 on. */
 enum pd_user_record {

@@ -192,6 +192,9 @@ struct pd_info {
 	uint32_t compressed_type, compressed_level, compressed_ratio, compressed_mmap_len;
 	uint64_t aux_bytes;   /* payloads of AUXTRACE records */
 	uint64_t aux_decoded; /* of these: made into samples (Arm SPE) */
+	/* whose user part comes in a record of its own; of these: it is missing. Handed out are
+	 * samples with whole chains, and no CALLCHAIN_DEFERRED that belongs to one. */
+	uint64_t deferred_samples, deferred_lost;
 	bool has_auxtrace, has_stat, has_dir, has_bpf_prog, has_bpf_btf;
 	const char *tree; /* CYCLADE_TREE: text, not ended by 0; NULL: none */
 	size_t tree_len;

@@ -11,6 +11,7 @@
  *	record.c	the table of record types, and turning a foreign record round
  *	walk.c		the one walk over all records; walk_hook.c: its actions on some
  *	inflate.c	COMPRESSED records
+ *	deferred.c	call chains whose user part is a record of its own
  *	spe_trace.c	samples of an AUX trace of Arm's SPE
  *	sample.c	samples; sideband.c the others
  */
@@ -49,6 +50,14 @@ struct pd_trace {
 	int32_t cpu, tid;
 };
 
+/* A CALLCHAIN_DEFERRED record: `n` addresses behind cookie and count. */
+struct pd_deferred {
+	const uint8_t *p;
+	uint64_t cookie;
+	uint32_t tid, n;
+	bool used; /* it was joined to a sample */
+};
+
 struct pd_unknown {
 	uint32_t type;
 	uint64_t count, bytes;
@@ -71,7 +80,9 @@ struct pd {
 	VEC(struct pd_side) sides;
 	VEC(struct pd_source) blocks; /* unpacked or made records */
 	VEC(struct pd_trace) traces;
-	const uint8_t *aux_info; /* the first AUXTRACE_INFO; NULL: none */
+	VEC(struct pd_deferred) deferred;
+	struct u64map deferred_at; /* by thread and cookie -> index */
+	const uint8_t *aux_info;   /* the first AUXTRACE_INFO; NULL: none */
 	size_t aux_info_size;
 	int spill_fd; /* unlinked file that blocks beyond 1 GB live in, or -1 */
 	uint64_t count[PD_KNOWN_END], bytes[PD_KNOWN_END];
@@ -207,6 +218,27 @@ int pd_walk_done(struct pd *rec, struct err *err) MUST_USE;
 uint64_t walk_offset(const struct walk *w, const uint8_t *p);
 /* PERF_FORMAT_LOST: keeps the largest of an id. */
 int pd_keep_lost(struct pd *rec, uint64_t id, uint64_t lost, struct err *err) MUST_USE;
+
+/* Runs of records, of which chunks are made. Between them `run_end` goes on with each record. */
+int walk_run_begin(struct walk *w, const uint8_t *p, bool always, struct err *err) MUST_USE;
+int walk_run_close(struct walk *w, struct err *err) MUST_USE;
+int walk_keep_side(struct walk *w, const uint8_t *p, size_t size, struct err *err) MUST_USE;
+
+/* ---- sample.c ---- */
+/* The call chain alone; false if the sample has none that fits. */
+bool pd_chain_find(const struct pd_event *ev, const struct pd_record *r, const uint8_t **chain,
+		   uint64_t *n);
+/* As pd_sample_rewrite(), with all fields: `n` words take the place of the chain's last `cut`. */
+int pd_sample_end_chain(const struct pd_event *ev, const struct pd_record *r, size_t cut,
+			const void *words, size_t n, uint8_t *out);
+
+/* ---- deferred.c ---- */
+/* Whether samples of an event may wait for the user parts of their chains. */
+bool pd_defers(const struct pd *rec);
+/* Keeps a whole CALLCHAIN_DEFERRED record in mind, which stays where it is. */
+int pd_deferred_add(struct pd *rec, const uint8_t *p, size_t size, struct err *err) MUST_USE;
+/* Joins chains after all records were walked. */
+int pd_deferred_join(struct pd *rec, struct err *err) MUST_USE;
 
 /* ---- spe_trace.c ---- */
 /* Makes samples of the traces, if they are of Arm's SPE, after all records were walked. */

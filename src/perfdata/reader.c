@@ -325,7 +325,8 @@ static int open_pd_source(struct pd *rec, struct pd_source *s, struct err *err)
 	if (!have)
 		return 0;
 	/* from here on all facts for reading records are known, except for rare types */
-	rec->feeding = rec->feed && rec->sources.n == 1 && s->own == PD_MAPPED && !rec->swap;
+	rec->feeding = rec->feed && rec->sources.n == 1 && s->own == PD_MAPPED && !rec->swap &&
+		       !pd_defers(rec);
 	if (rec->feeding && pd_feed_begin(rec, err))
 		return -1;
 	return pd_walk_source(rec, s, h.data.off, have, err);
@@ -374,8 +375,8 @@ static int open_sources(struct pd *rec, struct err *err)
 	}
 	rec->info.buildids = rec->buildids.v;
 	rec->info.n_buildids = rec->buildids.n;
-	return name_pd_events(rec, err) || pd_spe_decode(rec, err) || pd_walk_done(rec, err) ||
-			       pd_feed_end(rec, err)
+	return name_pd_events(rec, err) || pd_spe_decode(rec, err) || pd_deferred_join(rec, err) ||
+			       pd_walk_done(rec, err) || pd_feed_end(rec, err)
 		       ? -1
 		       : 0;
 }
@@ -470,6 +471,8 @@ void pd_close(struct pd *rec)
 	vec_free(&rec->type_counts);
 	vec_free(&rec->notes);
 	vec_free(&rec->buildids);
+	vec_free(&rec->deferred);
+	u64map_free(&rec->deferred_at);
 	u64map_free(&rec->ids);
 	u64map_free(&rec->read_lost);
 	arena_free(&rec->arena);

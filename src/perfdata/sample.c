@@ -315,6 +315,18 @@ bool pd_raw_find(const struct pd_event *ev, const struct pd_record *r, const uin
 	return true;
 }
 
+bool pd_chain_find(const struct pd_event *ev, const struct pd_record *r, const uint8_t **chain,
+		   uint64_t *n)
+{
+	struct pd_sample s;
+
+	if (!read_up_to(PERF_SAMPLE_CALLCHAIN, ev, r, &s))
+		return false;
+	*chain = s.chain;
+	*n = s.n_chain;
+	return true;
+}
+
 bool pd_branches_find(const struct pd_event *ev, const struct pd_record *r, struct pd_branches *out)
 {
 	struct pd_sample s;
@@ -410,9 +422,16 @@ static uint8_t *copy_fixed(uint8_t *to, const struct pd_layout *at, const uint8_
 	return to + (at->fixed_end - from);
 }
 
+/* Words behind a call chain, in place of its last ones. */
+struct chain_end {
+	size_t cut;
+	const void *words;
+	size_t n;
+};
+
 /* As pd_sample_rewrite(), whatever the size. */
 static long copy_sample(const struct pd_event *ev, const struct pd_record *r, uint64_t drop,
-			const uint64_t *chain, size_t n, uint8_t *out)
+			const struct chain_end *e, uint8_t *out)
 {
 	uint64_t type = ev->attr.sample_type;
 	struct pd_sample s = { .event = ev };
@@ -428,19 +447,24 @@ static long copy_sample(const struct pd_event *ev, const struct pd_record *r, ui
 			return -1;
 		if (drop & varying[i].bit)
 			continue;
-		memcpy(to, from, (size_t)(c.p - from));
-		if (varying[i].bit == PERF_SAMPLE_CALLCHAIN && n) {
-			st64(to, s.n_chain + n);
-			memcpy(to + (c.p - from), chain, n * sizeof(*chain));
-			to += n * sizeof(*chain);
+		if (varying[i].bit == PERF_SAMPLE_CALLCHAIN && (e->n || e->cut)) {
+			size_t kept = s.n_chain > e->cut ? (size_t)s.n_chain - e->cut : 0;
+
+			st64(to, kept + e->n);
+			memcpy(to + 8, from + 8, 8 * kept);
+			if (e->n)
+				memcpy(to + 8 + 8 * kept, e->words, 8 * e->n);
+			to += 8 + 8 * (kept + e->n);
+			continue;
 		}
+		memcpy(to, from, (size_t)(c.p - from));
 		to += c.p - from;
 	}
 	return to - out;
 }
 
-int pd_sample_rewrite(const struct pd_event *ev, const struct pd_record *r, uint64_t drop,
-		      const uint64_t *chain, size_t n, uint8_t *out)
+static int rewrite_sample(const struct pd_event *ev, const struct pd_record *r, uint64_t drop,
+			  struct chain_end e, uint8_t *out)
 {
 	const long most = UINT16_MAX / 8 * 8;
 	uint16_t size;
@@ -448,15 +472,29 @@ int pd_sample_rewrite(const struct pd_event *ev, const struct pd_record *r, uint
 
 	if (r->size < ev->at.fixed_end || ev->at.fixed_end < sizeof(struct perf_event_header))
 		return -1;
-	got = copy_sample(ev, r, drop, chain, n, out);
-	if (got > most && (size_t)(got - most) / 8 <= n)
-		got = copy_sample(ev, r, drop, chain, n - (size_t)(got - most) / 8, out);
+	got = copy_sample(ev, r, drop, &e, out);
+	if (got > most && (size_t)(got - most) / 8 <= e.n) {
+		e.n -= (size_t)(got - most) / 8;
+		got = copy_sample(ev, r, drop, &e, out);
+	}
 	if (got < 0 || got > most)
 		return -1;
 	size = (uint16_t)got;
 	memcpy(out, r->p, sizeof(struct perf_event_header));
 	memcpy(out + offsetof(struct perf_event_header, size), &size, sizeof(size));
 	return size;
+}
+
+int pd_sample_rewrite(const struct pd_event *ev, const struct pd_record *r, uint64_t drop,
+		      const uint64_t *chain, size_t n, uint8_t *out)
+{
+	return rewrite_sample(ev, r, drop, (struct chain_end){ 0, chain, n }, out);
+}
+
+int pd_sample_end_chain(const struct pd_event *ev, const struct pd_record *r, size_t cut,
+			const void *words, size_t n, uint8_t *out)
+{
+	return rewrite_sample(ev, r, 0, (struct chain_end){ cut, words, n }, out);
 }
 
 int pd_sample_parse(const struct pd *rec, const struct pd_record *r, struct pd_sample *out)

@@ -33,7 +33,7 @@ static const char *where_in_file(const struct walk *w, const uint8_t *p, char ou
 
 /* ---- chunks ---- */
 
-static int run_close(struct walk *w, struct err *err)
+int walk_run_close(struct walk *w, struct err *err)
 {
 	struct pd *rec = w->rec;
 	struct pd_chunk c = { w->run, w->run_end, w->seq };
@@ -51,11 +51,11 @@ static int run_close(struct walk *w, struct err *err)
 	return 0;
 }
 
-static int run_begin(struct walk *w, const uint8_t *p, bool always, struct err *err)
+int walk_run_begin(struct walk *w, const uint8_t *p, bool always, struct err *err)
 {
 	if (!always && p == w->run_end)
 		return 0;
-	if (run_close(w, err))
+	if (walk_run_close(w, err))
 		return -1;
 	w->run = w->run_end = p;
 	w->run_side = w->rec->sides.n;
@@ -63,7 +63,7 @@ static int run_begin(struct walk *w, const uint8_t *p, bool always, struct err *
 	return 0;
 }
 
-static int keep_side(struct walk *w, const uint8_t *p, size_t size, struct err *err)
+int walk_keep_side(struct walk *w, const uint8_t *p, size_t size, struct err *err)
 {
 	struct pd *rec = w->rec;
 	struct pd_side s = { (uint32_t)(p - w->run), 1 };
@@ -181,7 +181,7 @@ static int other_record(struct walk *w, uint8_t *p, uint32_t type, size_t size, 
 {
 	const struct record_row *row = pd_record_row(type);
 
-	if (count_other(w->rec, type, size, err) || keep_side(w, p, size, err))
+	if (count_other(w->rec, type, size, err) || walk_keep_side(w, p, size, err))
 		return -1;
 	if (!row || !row->hook)
 		return 0;
@@ -293,7 +293,7 @@ static uint8_t *follow_records(struct walk *w, uint8_t *p, const uint8_t *end, s
 		p = follow_samples(w, p, end);
 		if ((size_t)(p - w->run) >= PD_CHUNK_SIZE) {
 			w->run_end = p;
-			if (run_begin(w, p, true, err))
+			if (walk_run_begin(w, p, true, err))
 				return NULL;
 		}
 		if ((size_t)(end - p) < 8)
@@ -386,7 +386,7 @@ const uint8_t *walk_scan(struct walk *w, uint8_t *p, const uint8_t *end, struct 
 		}
 		if (w->stop || (size_t)(end - p) < 8)
 			return p;
-		if (run_begin(w, p, false, err))
+		if (walk_run_begin(w, p, false, err))
 			return NULL;
 		p = follow_records(w, p, end, err);
 		if (!p)
@@ -430,7 +430,7 @@ int pd_walk_made(struct pd *rec, uint8_t *p, size_t len, struct err *err)
 	int rc;
 
 	rec->swap = false;
-	rc = !walk_scan(&w, p, p + len, err) || run_close(&w, err) ? -1 : 0;
+	rc = !walk_scan(&w, p, p + len, err) || walk_run_close(&w, err) ? -1 : 0;
 	rec->swap = swap;
 	return rc;
 }
@@ -450,7 +450,7 @@ int pd_walk_source(struct pd *rec, const struct pd_source *s, uint64_t off, uint
 	rec->ahead = rec->swap ? NULL : pd_ahead_start(rec, s, off, len);
 	rec->feeding &= rec->ahead != NULL;
 	p = walk_scan(&w, s->p + off, end, err);
-	if (!p || run_close(&w, err))
+	if (!p || walk_run_close(&w, err))
 		goto out;
 	if (!w.stop && p < end) {
 		pd_end_cut(rec, "cut short: the last record is incomplete");

@@ -232,6 +232,11 @@ HOOK(auxtrace)
 	return 0;
 }
 
+HOOK(deferred)
+{
+	return pd_deferred_add(w->rec, p, size, err);
+}
+
 HOOK(stat)
 {
 	(void)p, (void)size, (void)err;

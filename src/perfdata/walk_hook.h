@@ -22,6 +22,7 @@ HOOK(build_id);
 HOOK(auxtrace_info);
 HOOK(auxtrace);
 HOOK(stat);
+HOOK(deferred);
 HOOK(event_update);
 HOOK(feature);
 

@@ -96,6 +96,7 @@ void attr_put_how(struct buf *b, const struct pd_event *ev)
 		{ a->inherit, "children too" },
 		{ a->exclude_callchain_kernel, "no kernel call chains" },
 		{ a->exclude_callchain_user, "no user call chains" },
+		{ attr_flags(a) & CYC_ATTR_DEFER_CALLCHAIN, "user call chains deferred" },
 	};
 
 	put_rate(b, a);

@@ -428,12 +428,17 @@ static void add_losses(struct document *d, const struct table *losses, struct bu
 static void add_facts(struct document *d, const struct info_view *v)
 {
 	const struct pd_info *i = v->source.info;
-	char n[NUM_MAX];
+	char n[NUM_MAX], m[NUM_MAX];
 
 	if (v->selects)
 		document_fact(d, "selected", false, "events have the samples that options select");
 	if (!v->source.n_events)
 		document_fact(d, "events", true, "none is described");
+	if (i->deferred_samples)
+		document_fact(d, "call chains", i->deferred_lost,
+			      "user parts of %s samples were recorded apart (deferred); joined: %s",
+			      num_exact(n, i->deferred_samples),
+			      num_exact(m, i->deferred_samples - i->deferred_lost));
 	if (i->aux_decoded)
 		document_fact(d, "AUX trace", false, "%s of Arm's SPE: each record is a sample",
 			      num_bytes(n, i->aux_decoded));

@@ -33,7 +33,7 @@ FLAGS = [("disabled", 1), ("inherit", 1), ("pinned", 1), ("exclusive", 1), ("exc
          ("ecu", 1), ("mmap2", 1), ("comm_exec", 1), ("use_clockid", 1), ("context_switch", 1),
          ("write_backward", 1), ("namespaces", 1), ("ksymbol", 1), ("bpf_event", 1), ("aux_output", 1),
          ("cgroup", 1), ("text_poke", 1), ("build_id", 1), ("inherit_thread", 1), ("remove_on_exec", 1),
-         ("sigtrap", 1)]
+         ("sigtrap", 1), ("defer_callchain", 1), ("defer_output", 1)]
 BRANCH_FLAGS = [("mispred", 1), ("predicted", 1), ("in_tx", 1), ("abort", 1), ("cycles", 16), ("type", 4),
                 ("spec", 2), ("new_type", 4), ("priv", 3)]
 (MMAP, LOST, COMM, EXIT, THROTTLE, UNTHROTTLE, FORK, READ, SAMPLE, MMAP2, AUX, ITRACE_START, LOST_SAMPLES, SWITCH,
@@ -617,6 +617,99 @@ def case_killed(o):
     b = f.build(data_size=0)
     half, _ = Sample(9, 40).write(f.w, f.events[0][1], 0)
     return [(b + half[:21], lines + more)]
+
+
+USER, KERNEL, USER_DEFERRED = 2**64 - 512, 2**64 - 128, 2**64 - 640
+
+
+class Deferred:
+    """Samples whose call chains end with a cookie, and the records with the rest, as Linux 6.19 writes them."""
+
+    def __init__(self, o):
+        t = BIT["IDENTIFIER"] | BIT["IP"] | BIT["TID"] | BIT["TIME"] | BIT["PERIOD"] | BIT["CALLCHAIN"] | BIT["CPU"] | BIT["RAW"]
+        self.w, self.seed, self.lines = Writer(o), 0, []
+        a = dict(sample=t, sample_id_all=1, defer_callchain=1, defer_output=1)
+        self.events = [("cycles", a, [40]), ("faults", dict(a, sample=t & ~BIT["RAW"]), [41]),
+                       ("whole", dict(sample=t, sample_id_all=1), [42])]
+
+    def sample(self, event, tid, chain, whole, misc):
+        """The record with `chain`; it must be read with `whole`."""
+        self.seed += 1
+        _, a, ids = self.events[event]
+        s = Sample(self.seed, ids[0])
+        s.v["TID"], s.v["CALLCHAIN"] = (tid & ~1, tid), whole
+        _, line = s.write(self.w, a, event, misc)
+        s.v["CALLCHAIN"] = chain
+        self.lines.append(line)
+        return s.record(self.w, a, misc)
+
+    def waits(self, event, tid, cookie, user, kernel=(), lost=None):
+        head = [KERNEL, *kernel] if kernel else []
+        ip = 0xffffffff81000000 + self.seed + 1  # as Sample has it
+        rest = [USER, *user] if user else [0] if kernel else [USER, ip, 0]
+        return self.sample(event, tid, head + [USER_DEFERRED, cookie], head + rest, 1 if kernel else 2)
+
+    def rest(self, tid, cookie, user, event=0, claims=None):
+        a = self.events[event][1]
+        t = a["sample"]
+        tail = dict(TID=self.w.pack("II", tid & ~1, tid), TIME=self.w.u64(70000), CPU=self.w.pack("II", 3, 0),
+                    IDENTIFIER=self.w.u64(self.events[event][2][0]))
+        return self.w.record(CALLCHAIN_DEFERRED, self.w.u64(cookie, claims or len(user) + 1, USER, *user) +
+                             b"".join(tail[n] for n in TRAILER if t & BIT[n]), 2)
+
+    def parts(self):
+        """Pieces of a recording, each record in one."""
+        comm = self.w.record(COMM, self.w.pack("II", 100, 101) + text8("own") + self.w.pack("II", 100, 101) +
+                             self.w.u64(5) + self.w.pack("II", 1, 0) + self.w.u64(40))
+        k = [0xffffffff81000010, 0xffffffff81000020]
+        out = [comm]
+        # two threads whose samples and records alternate; the cookie of both is one number
+        out += [self.waits(0, 100, 7, [0x401000, 0x402000], k), self.waits(0, 101, 7, [0x501000], k),
+                self.rest(101, 7, [0x501000]), comm, self.rest(100, 7, [0x401000, 0x402000])]
+        # three samples of two events wait for one record, one of them taken in user space
+        out += [self.waits(0, 100, 8, [0x401001], k), self.waits(1, 100, 8, [0x401001], k[:1]),
+                self.waits(1, 100, 8, [0x401001]), self.rest(100, 8, [0x401001]), self.rest(100, 8, [0x401001], 1)]
+        # no record, in the kernel and in user space; one that is damaged; one that nobody waits for
+        out += [self.waits(0, 100, 9, None, k), self.waits(1, 101, 10, None), self.waits(0, 100, 11, None, k),
+                self.rest(100, 11, [1, 2], claims=1000), self.rest(100, 12, [0x409000])]
+        # a chain of 127 entries, and an event that does not defer: what looks like a cookie is none
+        long = [0x600000 + i for i in range(127)]
+        out += [self.waits(0, 102, 13, long, k), self.rest(102, 13, long),
+                self.sample(2, 102, [USER_DEFERRED, 13], [USER_DEFERRED, 13], 2),
+                self.sample(0, 102, [USER, 0x401002], [USER, 0x401002], 2), comm]
+        return out
+
+
+def case_deferred(o):
+    out = []
+    for how in ("plain", "packed", "directory", "large")[:3 + (o == "<")]:
+        d = Deferred(o)
+        f = File(d.w, d.events)
+        parts = d.parts()
+        kinds = [struct.unpack(o + "I", x[:4])[0] for x in parts]
+        bytes_of = sum(len(x) for x, k in zip(parts, kinds) if k == CALLCHAIN_DEFERRED)
+        want = list(d.lines)
+        want[2:2] = ["record COMM"]
+        want += ["type CALLCHAIN_DEFERRED 7 %d" % bytes_of, "deferred 9 3", "side 3",
+                 "note 3 of 9 samples lack the user part of their call chains: its records (CALLCHAIN_DEFERRED) are missing",
+                 "note 1 user parts of call chains (CALLCHAIN_DEFERRED) belong to no sample",
+                 "note a deferred call chain claims 1000 entries and has room for 7: not used"]
+        if how == "plain":
+            f.data = b"".join(parts)
+            made = f.build()
+        elif how == "large":  # more than one chunk and block of the reader
+            f.data = b"".join(parts) * 3000
+            made, records = f.build(), [x for x in want if x.startswith("record")]
+            want = records * 3000 + ["type CALLCHAIN_DEFERRED 21000 %d" % (3000 * bytes_of), "deferred 27000 9000", "side 9000"]
+        elif how == "packed":
+            z, plain = Zstd(), b"".join(parts)
+            f.data = b"".join(d.w.record(COMPRESSED, z.flush(plain[at:at + 333])) for at in range(0, len(plain), 333))
+            made = f.build()
+        else:  # samples first, then the rest of their chains in another file
+            f.data = b"".join(x for x, k in zip(parts, kinds) if k != CALLCHAIN_DEFERRED)
+            made = {"data": f.build(), "data.0": b"".join(x for x, k in zip(parts, kinds) if k == CALLCHAIN_DEFERRED)}
+        out.append((made, want))
+    return out
 
 
 def case_directory(o):

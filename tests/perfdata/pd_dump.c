@@ -304,6 +304,8 @@ static void put_all(const struct pd *rec)
 	printf("form %d foreign %d\n", (int)pd_info(rec)->form, pd_info(rec)->foreign_order);
 	put_info(pd_info(rec));
 	put_events(rec);
+	printf("deferred %" PRIu64 " %" PRIu64 "\n", pd_info(rec)->deferred_samples,
+	       pd_info(rec)->deferred_lost);
 	t = pd_type_counts(rec, &n);
 	for (size_t i = 0; i < n; i++)
 		printf("type %s %" PRIu64 " %" PRIu64 "\n", t[i].name, t[i].count, t[i].bytes);

@@ -54,16 +54,25 @@ def limit():
     resource.setrlimit(resource.RLIMIT_CPU, (30, 31))  # processor time: other programs take none of it
 
 
+def attr_of_deferred(w):
+    """Samples of 48 bytes that all wait for one record of 64,000."""
+    a = dict(type=1, sample=gen.BIT["IP"] | gen.BIT["CALLCHAIN"], defer_callchain=1)
+    return w.record(gen.HEADER_ATTR, w.attr(a, 144)) + w.record(gen.CALLCHAIN_DEFERRED, w.u64(7, 8000, *[gen.USER] * 8000)) + \
+        w.record(gen.SAMPLE, w.u64(1, 2, gen.USER_DEFERRED, 7)) * 20000
+
+
 def check_bounds(d):
     """Files made to waste time or memory must be done with soon, and say where they were left."""
     w = gen.Writer("<")
     head = b"PERFILE2" + w.u64(16)
     attr = [w.record(gen.HEADER_ATTR, w.attr(dict(type=9, sample=1 << 16, config=i), 64) + w.u64(i)) for i in range(17000)]
+    deferring = attr_of_deferred(w)
     zeros = gen.Zstd().flush(w.record(gen.MMAP2, bytes(60000)) * 900)
     for name, body, note in (
             ("events", b"".join(attr) * 4, "more than 16384 events"),
             ("names", b"".join(attr[:10000]) + w.record(gen.EVENT_TYPE, w.u64(3) + b"x" * 64) * 100000, None),
             ("features", attr[0] + w.record(gen.FEATURE, w.u64(28) + w.pack("I", 0)) * 200000, "comes a second time"),
+            ("deferred", deferring, "lack the user part"),
             ("packed", attr[0] + w.record(gen.COMPRESSED, zeros), "more than 1024 times")):
         path = os.path.join(d, "bound-" + name)
         gen.write(path, head + body)
