@@ -164,13 +164,20 @@ struct profile_frame {
 	bool thread; /* no function, but a thread's name */
 };
 
+enum chain_cut {
+	CUT_BY_KERNEL, /* it has as many frames as the kernel records */
+	CUT_BY_LIMIT,  /* it has more than opts.max_stack */
+	CHAIN_CUTS
+};
+
 struct profile_chains {
 	struct chain_tree tree;		   /* frame = index into `frame` */
 	const struct profile_frame *frame; /* by id */
 	size_t n_frames;
-	struct tally **self;  /* [event][node]: samples whose innermost frame is here */
-	struct tally **total; /* [event][node]: here and below */
-	uint64_t broken[8];   /* by enum unwind_end: how DWARF chains ended */
+	struct tally **self;	       /* [event][node]: samples whose innermost frame is here */
+	struct tally **total;	       /* [event][node]: here and below */
+	uint64_t broken[8];	       /* by enum unwind_end: how DWARF chains ended */
+	struct tally *cut[CHAIN_CUTS]; /* [][event]: samples whose chain may have more callers */
 };
 
 /* Per event: samples counted and left out. selected + left_out = samples of the recording; of a

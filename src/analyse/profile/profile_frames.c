@@ -424,13 +424,22 @@ int make_frames(struct profile *p, const struct scan *sc, struct err *err)
 	c->frame = p->frames;
 	c->self = arena_alloc(&p->arena, (p->n_events + 1) * sizeof(*c->self));
 	c->total = arena_alloc(&p->arena, (p->n_events + 1) * sizeof(*c->total));
-	if (!c->self || !c->total) {
+	for (unsigned k = 0; k < CHAIN_CUTS; k++) {
+		c->cut[k] = arena_alloc(&p->arena, (p->n_events + 1) * sizeof(*c->cut[k]));
+		if (c->cut[k])
+			memset(c->cut[k], 0, (p->n_events + 1) * sizeof(*c->cut[k]));
+	}
+	if (!c->self || !c->total || !c->cut[CUT_BY_KERNEL] || !c->cut[CUT_BY_LIMIT]) {
 		(void)err_nomem(err);
 		goto out;
 	}
 	for (unsigned i = 0; i < sc->n_workers; i++)
 		for (unsigned k = 0; k < 8; k++)
 			c->broken[k] += walk_broken(sc->worker[i].walk)[k];
+	for (unsigned i = 0; i < sc->n_workers; i++)
+		for (size_t e = 0; e < CHAIN_CUTS * p->n_events; e++)
+			tally_add(&c->cut[e % CHAIN_CUTS][e / CHAIN_CUTS],
+				  &walk_cut(sc->worker[i].walk)[e]);
 	if (frame_chains(&f, err))
 		goto out;
 	profile_drop_names(p);

@@ -79,6 +79,8 @@ struct hit {
 	struct weight w;
 };
 
+#define KERNEL_FRAMES 127u /* kernel.perf_event_max_stack, unless it was changed */
+
 /* Facts of an event's samples, prepared once. */
 struct scan_event {
 	struct pd_layout at;
@@ -89,6 +91,7 @@ struct scan_event {
 	bool plain;	  /* it is only counted */
 	bool full;	  /* the sample must be parsed as a whole */
 	bool plain_chain; /* the chain stands at at.fixed_end */
+	uint32_t cut_at;  /* frames at most of a chain that the kernel walked */
 	struct sample_frames_how how;
 	bool split;	     /* a record is a sample for each value read with it */
 	bool read_by_thread; /* which are each thread's own */
@@ -248,7 +251,8 @@ void walk_drop_sites(struct walk *k); /* when every chain's `at` leads elsewhere
 size_t walk_n_chains(const struct walk *k);
 struct walk_chain *walk_chain_at(const struct walk *k, size_t i);
 struct weight walk_weight(const struct walk *k, const struct walk_chain *c);
-const uint64_t *walk_broken(const struct walk *k); /* [8] */
+const uint64_t *walk_broken(const struct walk *k);  /* [8] */
+const struct tally *walk_cut(const struct walk *k); /* CHAIN_CUTS of each event */
 
 /* Samples that are kept with their chains, as a worker saw them. */
 struct stack_kept {

@@ -29,7 +29,7 @@
 #define BLOCK_CHAINS 32768u
 #define BLOCK_SITES  262144u /* no chain is as long */
 #define WAIT	     32u
-#define MAX_STACK    127u
+#define MAX_STACK    KERNEL_FRAMES
 
 struct seen_frame {
 	uint64_t ip, from, until;
@@ -57,6 +57,7 @@ struct waiting {
 
 struct walk {
 	struct worker *w;
+	struct tally *cut;		 /* CHAIN_CUTS of each event */
 	VEC(struct walk_chain *) chains; /* blocks of BLOCK_CHAINS */
 	size_t n_chains;
 	struct itab at;		 /* by chain.lo */
@@ -88,6 +89,7 @@ struct walk *walk_new(struct worker *w, struct err *err)
 		return NULL;
 	}
 	k->w = w;
+	k->cut = calloc(CHAIN_CUTS * (w->scan->n_events + 1), sizeof(*k->cut));
 	k->stray = ITAB_NONE;
 	k->how = w->scan->opts->stacks;
 	k->keep.merge = k->how != STACKS_EACH;
@@ -102,7 +104,7 @@ struct walk *walk_new(struct worker *w, struct err *err)
 	k->frames = malloc(k->n_seen * sizeof(*k->frames));
 	k->site = malloc((k->f.max + 1) * sizeof(*k->site));
 	k->seeking = malloc((k->f.max + 1) * sizeof(*k->seeking));
-	if (!k->frames || !k->site || !k->seeking ||
+	if (!k->frames || !k->site || !k->seeking || !k->cut ||
 	    (k->how == STACKS_CELLS &&
 	     stack_cells_init(&k->cells, pass_entries(w->scan->pass, CELL_SLOTS)))) {
 		(void)err_nomem(err);
@@ -135,6 +137,7 @@ void walk_free(struct walk *k)
 		free(*block);
 	vec_free(&k->chains);
 	walk_drop_sites(k);
+	free(k->cut);
 	vec_free(&k->more);
 	vec_free(&k->keep.v);
 	itab_free(&k->keep.at);
@@ -175,6 +178,11 @@ struct stack_keep *walk_kept(struct walk *k)
 struct stack_cells *walk_cells(struct walk *k)
 {
 	return &k->cells;
+}
+
+const struct tally *walk_cut(const struct walk *k)
+{
+	return k->cut;
 }
 
 const uint64_t *walk_broken(const struct walk *k)
@@ -547,6 +555,22 @@ static int count_made(struct walk *k, const struct scan_sample *s, struct err *e
 	return count_by_sites(k, s->who, s->time, s->cpu, s->period, s->event) ? err_nomem(err) : 0;
 }
 
+/* Counts a sample whose chain goes to a bound, beyond which there may be callers. */
+static void count_cut(struct walk *k, const struct scan_sample *s, const uint8_t *p, uint64_t n)
+{
+	struct tally *t = &k->cut[CHAIN_CUTS * s->event];
+	uint64_t frames = 0;
+
+	for (uint64_t i = 0; i < n; i++)
+		frames += !chain_is_marker(ld64(p + 8 * i));
+	if (frames > k->f.max)
+		t += CUT_BY_LIMIT;
+	else if (frames != s->ev->cut_at)
+		return;
+	t->samples++;
+	t->period += s->period;
+}
+
 int walk_sample(struct walk *k, const struct scan_sample *s, struct err *err)
 {
 	const struct scan_event *ev = s->ev;
@@ -556,6 +580,8 @@ int walk_sample(struct walk *k, const struct scan_sample *s, struct err *err)
 	const uint8_t *p = plain_chain(s, ev, &n);
 	struct sample_frame leaf = { .kind = 0 };
 
+	if (n > ev->cut_at || n > k->f.max)
+		count_cut(k, s, p, n);
 	if (sample_frames_made(&ev->how) || (!n && k->how != STACKS_CELLS))
 		return count_made(k, s, err);
 	if (k->how == STACKS_CELLS && !take_leaf(&p, &n, &leaf)) {

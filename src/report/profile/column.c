@@ -8,6 +8,7 @@
 
 #include "analyse/error_bar.h"
 #include "base/text.h"
+#include "report/profile/facts.h"
 #include "report/view.h"
 #include "report/view_latency.h"
 
@@ -91,6 +92,7 @@ TABLE_GET(get_column_share)
 	const struct tally *w = column_weight_of(&a, c), *all = &a.t->sum[a.event]->selected;
 	struct error_bar e =
 		error_bar_share((double)w->period, (double)all->period, all->period_sq);
+	struct tally cut;
 	/* a fold of a tree stands for whole subtrees */
 	bool subtrees = c->which == OF_SELF && a.r->id && a.r->folded && !a.v->opts.machine;
 
@@ -100,6 +102,10 @@ TABLE_GET(get_column_share)
 	else
 		put_column_share(all->period ? (double)w->period / (double)all->period : NAN,
 				 isnan(e.share) ? NAN : e.half, out);
+	/* callers that chains were cut off from have more samples than were seen */
+	if (c->which == OF_TOTAL && a.v->opts.shape != VIEW_CALLERS && !a.r->folded && w->samples &&
+	    fact_cut(a.v, a.t, a.event, &cut) && cut.samples && w->period < all->period)
+		out->mark = '+';
 }
 
 /* The error of another column, if that stands elsewhere or not at all. */

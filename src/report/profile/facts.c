@@ -106,6 +106,44 @@ static void chains_cut(struct fact *out, size_t *n, const struct profile_chains 
 			       num_exact(limit, k[UNWIND_LIMIT]));
 }
 
+bool fact_cut(const struct view *v, const struct view_table *t, size_t event, struct tally *cut)
+{
+	const struct profile_chains *c = shown_chains(v);
+
+	*cut = (struct tally){ 0 };
+	for (unsigned k = 0; c && k < CHAIN_CUTS; k++)
+		tally_add(cut, &c->cut[k][t->event[event]]);
+	return c;
+}
+
+/* Chains that end where the kernel stopped, or --max-stack: nobody knows their outer callers. */
+static void chains_end_early(struct fact *out, size_t *n, const struct view *v,
+			     const struct view_table *t, size_t event)
+{
+	const struct profile_chains *c = shown_chains(v);
+	uint64_t all = t->sum[event]->selected.period;
+	const struct pd_event *e = &v->source.event[t->event[event]];
+	unsigned most = e->attr.sample_max_stack ? e->attr.sample_max_stack : 127;
+	char a[NUM_MAX];
+
+	if (!c)
+		return;
+	if (c->cut[CUT_BY_KERNEL][t->event[event]].samples)
+		(void)fact_add(
+			out, n, "chains cut", true,
+			"%s by the kernel at %u frames: totals marked + are at least so "
+			"large; sysctl kernel.perf_event_max_stack=1024 and record again",
+			num_percent(a,
+				    fact_ratio(c->cut[CUT_BY_KERNEL][t->event[event]].period, all)),
+			most);
+	if (c->cut[CUT_BY_LIMIT][t->event[event]].samples)
+		(void)fact_add(
+			out, n, "chains cut", true,
+			"%s by --max-stack: totals marked + are at least so large",
+			num_percent(a,
+				    fact_ratio(c->cut[CUT_BY_LIMIT][t->event[event]].period, all)));
+}
+
 size_t facts_doubtful_trees(const struct view *v, const struct view_table *t, size_t *trees)
 {
 	size_t doubtful = 0;
@@ -233,6 +271,7 @@ size_t facts_of_event(const struct view *v, const struct view_table *t, size_t e
 	if (chains && lost_callers(chains, t->event[event]) > all / 20)
 		put_lost_callers(out, &n, v, t->event[event],
 				 fact_ratio(lost_callers(chains, t->event[event]), all));
+	chains_end_early(out, &n, v, t, event);
 	trees_in_doubt(out, &n, v, t);
 	without_latency(out, &n, v, t, event);
 	if (s->bad)

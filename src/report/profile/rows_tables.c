@@ -222,6 +222,22 @@ TABLE_CELL(unlisted_samples, out->n = table_of(t, r)->unlisted[r->at[1]].samples
 TABLE_CELL(unlisted_period, out->n = table_of(t, r)->unlisted[r->at[1]].period)
 TABLE_CELL(trees, (void)facts_doubtful_trees(report_view_of(t), table_of(t, r), &out->n))
 
+TABLE_GET(cut_samples)
+{
+	struct tally cut;
+
+	out->none = !fact_cut(report_view_of(t), table_of(t, r), r->at[1], &cut);
+	out->n = cut.samples;
+}
+
+TABLE_GET(cut_period)
+{
+	struct tally cut;
+
+	out->none = !fact_cut(report_view_of(t), table_of(t, r), r->at[1], &cut);
+	out->n = cut.period;
+}
+
 TABLE_GET(doubtful)
 {
 	size_t n;
@@ -252,6 +268,9 @@ static const struct table_column event_columns[] = {
 	SUM("not_listed_samples", "not listed", "in calls below --min each",
 	    .get = unlisted_samples),
 	SUM("not_listed_period", "not listed", "in calls below --min each", .get = unlisted_period),
+	SUM("cut_samples", "cut", "whose call chains were cut off, so totals are at least so large",
+	    .get = cut_samples),
+	SUM("cut_period", "cut", "whose call chains were cut off", .get = cut_period),
 	BRANCHES("branches", "branches", selected.samples, "of selected samples"),
 	BRANCHES("branches_no_mapping", "no mapping", no_map.samples, "from or to no mapping"),
 	BRANCHES("branches_no_symbol", "no symbol", no_symbol.samples, "from or to no symbol"),
