@@ -37,6 +37,7 @@
 #define BUILD_ID_MAX 20
 #define IMAGE_NONE   UINT32_MAX
 
+struct arena;
 struct images;
 
 struct images_opts {
@@ -145,6 +146,9 @@ bool image_mismatch(const struct images *set, uint32_t id);
  * memory than files of others may take), or became shorter meanwhile: the failure. Names or lines
  * are missing for it. Empty if all went well. */
 const char *image_trouble(const struct images *set, uint32_t id);
+/* Why an image without debug information (source_of() is NULL) has none, and what helps; a text of
+ * `a`, or static. */
+const char *image_debug_lack(struct images *set, uint32_t id, struct arena *a);
 /* Who owns the file that has the debug information, which names sources; (uid_t)-1: there is none,
  * and it is nobody's. */
 uid_t image_owner(struct images *set, uint32_t id);

@@ -56,8 +56,11 @@ struct source_opened {
 	const struct file_map *map; /* its bytes stay until source_free() */
 	const char *root, *path;    /* where: below `root`; NULL: "", and nothing beside it */
 	uid_t user;		    /* of the program: files that it names must be his to read */
+	/* --symbols: where files that it names are looked for, too; NULL-ended or NULL, and stay */
+	const char *const *dirs;
 };
-/* The caller's to free with source_free. */
+/* The caller's to free with source_free. NULL: there is no unit that can be read. If a section is
+ * the reason, err has it. */
 struct source *source_open_file(const struct source_opened *f, struct err *err) MUST_USE;
 struct source *source_open(const char *path, struct err *err) MUST_USE;
 /* The same over an ELF file's bytes alone, which must stay, and which libelf may write to. */

@@ -204,10 +204,8 @@ static void read_annotated_lines(struct annotate *a, struct images *images)
 
 	a->source = s;
 	if (!s) {
-		annotate_note(a,
-			      "%s has no debug information: no source lines; build with -g, "
-			      "or --symbols DIR",
-			      a->target.dso);
+		annotate_note(a, "%s has no debug information here: no source lines; %s",
+			      a->target.dso, image_debug_lack(images, a->target.image, &a->arena));
 		return;
 	}
 	vec_each (&a->insn, struct annotate_insn *, i) {

@@ -201,8 +201,11 @@ struct source *source_open_file(const struct source_opened *f, struct err *err)
 	s->root = f->root ? xstrdup(f->root) : NULL;
 	s->path = f->path ? xstrdup(f->path) : NULL;
 	s->foreign = f->map->copy != NULL;
+	s->dirs = f->dirs;
 	if (!open_elf(s, f->map, err))
 		return s;
+	if (err && err->code == ERR_NONE)
+		*err = s->beside;
 	source_free(s);
 	return NULL;
 }

@@ -9,7 +9,9 @@
  * can read it.
  *
  * They are looked for where libdw of elfutils 0.188 to 0.192 would: beside the program, then below
- * the directory that it was compiled in; the alternate first by its build-id.
+ * the directory that it was compiled in; the alternate first by its build-id. Then, by their last
+ * names, in the directories that our user named. The first that is nowhere, or of another build, is
+ * noted, once it is needed.
  */
 #include <dwarf.h>
 #include <elf.h>
@@ -25,6 +27,20 @@
 #include "base/xalloc.h"
 #include "symbol/elf_file.h"
 #include "symbol/dwarf/source_tables.h"
+
+/* A directory that our user named: its files need not be the program's user's to read. */
+static bool open_in_dir(struct source *s, const char *dir, const char *name, struct file_map *m)
+{
+	char path[PATH_MAX];
+	struct err why = ERR_INIT;
+	struct stat st;
+	int n = snprintf(path, sizeof(path), "%s/%s", dir, path_base(name)), fd;
+
+	if (n < 0 || (size_t)n >= sizeof(path))
+		return false;
+	fd = file_in_open(NULL, path, FILE_IN_LINKS, &st, &why);
+	return fd >= 0 && !file_in_map(m, fd, &st, s->foreign, path, &why) && m->len;
+}
 
 /* False: there is none that may be read; the first that may not is noted. */
 static bool open_beside(struct source *s, const char *path, struct file_map *m)
@@ -95,8 +111,12 @@ static void no_contents(struct source *s)
 
 static bool join_contents(struct source *s, struct src_split *split, int fd, uint64_t id)
 {
-	if (fd < 0 || !has_unit(fd, id))
+	if (fd < 0)
 		return false;
+	if (!has_unit(fd, id)) {
+		split->other = true;
+		return false;
+	}
 	if (!src_join(s, split, fd))
 		no_contents(s);
 	return split->contents.addr != NULL;
@@ -112,6 +132,9 @@ static bool join_copy(struct source *s, struct src_split *split, const void *p, 
 
 	if (fd == -1)
 		no_contents(s);
+	else if (fd < -1 && s->beside.code == ERR_NONE)
+		(void)err_set(&s->beside, ERR_LIMIT,
+			      "%s: its split debug information needs too much memory", s->path);
 	if (fd > -2 && !joined)
 		src_discharge(s, len);
 	if (fd >= 0)
@@ -133,39 +156,97 @@ static bool unpack_beside(struct source *s, const struct file_map *m, const char
 	return true;
 }
 
+/* Closes `m`. */
+static bool join_file(struct source *s, struct src_split *split, struct file_map *m, uint64_t id,
+		      const char *name)
+{
+	struct buf own = BUF_INIT;
+	bool joined = unpack_beside(s, m, name, &own) &&
+		      join_copy(s, split, own.len ? (const void *)own.s : m->p,
+				own.len ? own.len : m->len, id);
+
+	if (!joined)
+		split->other = true;
+	buf_free(&own);
+	file_map_close(m);
+	return joined;
+}
+
 static bool try_dwo(struct source *s, struct src_split *split, const char *dir, const char *name,
 		    uint64_t id)
 {
 	struct file_map m = { 0 };
-	struct buf own = BUF_INIT;
-	bool joined = open_named(s, dir, name, &m) && unpack_beside(s, &m, name, &own) &&
-		      join_copy(s, split, own.len ? (const void *)own.s : m.p,
-				own.len ? own.len : m.len, id);
 
+	return open_named(s, dir, name, &m) && join_file(s, split, &m, id, name);
+}
+
+static bool try_dwo_in_dirs(struct source *s, struct src_split *split, const char *name,
+			    uint64_t id)
+{
+	struct file_map m = { 0 };
+
+	for (const char *const *d = s->dirs; d && *d; d++)
+		if (open_in_dir(s, *d, name, &m) && join_file(s, split, &m, id, name))
+			return true;
+	return false;
+}
+
+static void open_package(struct source *s)
+{
+	char name[NAME_MAX + 8];
+	struct file_map m = { 0 };
+	struct buf own = BUF_INIT;
+	bool opened;
+
+	s->package_tried = true;
+	if (!s->path)
+		return;
+	(void)snprintf(name, sizeof(name), "%s.dwp", path_base(s->path));
+	opened = open_named(s, NULL, name, &m);
+	for (const char *const *d = s->dirs; d && *d && !opened; d++)
+		opened = open_in_dir(s, *d, name, &m);
+	if (opened && unpack_beside(s, &m, name, &own))
+		s->package = src_package_read(&m, &own);
+	if (opened && !s->package && s->beside.code == ERR_NONE)
+		(void)err_set(&s->beside, ERR_FORMAT, "%s is no package of split debug information",
+			      name);
 	buf_free(&own);
 	file_map_close(&m);
-	return joined;
 }
 
 static bool try_package(struct source *s, struct src_split *split, uint64_t id)
 {
-	char name[NAME_MAX + 8];
-	struct file_map m = { 0 };
 	struct buf unit = BUF_INIT;
 	bool joined;
 
-	if (!s->package_tried && s->path) {
-		(void)snprintf(name, sizeof(name), "%s.dwp", path_base(s->path));
-		if (open_named(s, NULL, name, &m) && unpack_beside(s, &m, name, &unit))
-			s->package = src_package_read(&m, &unit);
-		buf_free(&unit);
-		file_map_close(&m);
-	}
-	s->package_tried = true;
+	if (!s->package_tried)
+		open_package(s);
 	joined = s->package && src_package_unit(s->package, id, &unit) &&
 		 join_copy(s, split, unit.s, unit.len, id);
 	buf_free(&unit);
 	return joined;
+}
+
+/* The first is named; the others are counted. */
+static void note_lacking(struct source *s, const struct src_split *split, const char *name)
+{
+	const char *file = path_base(name), *prog = s->path ? path_base(s->path) : "";
+
+	if (s->beside.code != ERR_NONE)
+		return;
+	if (split->other)
+		(void)err_set(&s->beside, ERR_NOT_FOUND,
+			      "%s, for its split debug information, is of another build", file);
+	else if (s->package)
+		(void)err_set(&s->beside, ERR_NOT_FOUND,
+			      "%s.dwp, for its split debug information, lacks a unit (of another "
+			      "build?), and %s is not here",
+			      prog, file);
+	else
+		(void)err_set(&s->beside, ERR_NOT_FOUND,
+			      "%s, for its split debug information, is not here, nor is %s.dwp "
+			      "(--symbols DIR names a directory that has them)",
+			      file, prog);
 }
 
 static void find_contents(struct source *s, struct src_split *split)
@@ -179,9 +260,12 @@ static void find_contents(struct source *s, struct src_split *split)
 	if (!name || dwarf_cu_info(split->die->cu, NULL, NULL, NULL, NULL, &id, NULL, NULL))
 		return;
 	if (try_package(s, split, id) || try_dwo(s, split, NULL, name, id) ||
-	    (dir && *name != '/' && try_dwo(s, split, dir, name, id)))
+	    (dir && *name != '/' && try_dwo(s, split, dir, name, id)) ||
+	    try_dwo_in_dirs(s, split, name, id))
 		*u64map_xat(&s->skeleton_of, (uint64_t)(uintptr_t)split->contents.cu, NULL) =
 			(uint64_t)(uintptr_t)split->die;
+	else
+		note_lacking(s, split, name);
 }
 
 Dwarf_Die src_contents(struct source *s, const Dwarf_Die *unit)
@@ -235,6 +319,7 @@ static bool read_alternate(struct source *s, const void *id, size_t len)
 	if (elf_file_read(&f, s->alternate_map.p, s->alternate_map.len, "", NULL))
 		return false;
 	found = elf_build_id(&f, &its) == len && !memcmp(its, id, len);
+	s->alternate_other |= !found;
 	if (found && src_is_packed(&f)) {
 		src_unpack(s, &f, "dwz's file", &s->alternate_own);
 		found = !elf_file_read(&plain, s->alternate_own.s, s->alternate_own.len, "", NULL);
@@ -259,6 +344,14 @@ static bool take_alternate(struct source *s, bool opened, const void *id, size_t
 	return false;
 }
 
+static bool alternate_in_dirs(struct source *s, const char *name, const void *id, size_t len)
+{
+	for (const char *const *d = s->dirs; d && *d; d++)
+		if (take_alternate(s, open_in_dir(s, *d, name, &s->alternate_map), id, len))
+			return true;
+	return false;
+}
+
 /* Even if there is none, libdw has one: else it would look for it by the name. */
 void src_find_alternate(struct source *s)
 {
@@ -278,8 +371,14 @@ void src_find_alternate(struct source *s)
 	text_hex(hex, bytes + 1, (size_t)len - 1);
 	(void)snprintf(path, sizeof(path), "/usr/lib/debug/.build-id/%02x/%s.debug", bytes[0], hex);
 	if (take_alternate(s, open_beside(s, path, &s->alternate_map), id, (size_t)len) ||
-	    take_alternate(s, open_named(s, NULL, name, &s->alternate_map), id, (size_t)len)) {
+	    take_alternate(s, open_named(s, NULL, name, &s->alternate_map), id, (size_t)len) ||
+	    alternate_in_dirs(s, name, id, (size_t)len)) {
 		(void)dwarf_setalt(s->alternate.dw, s->nothing.dw);
 		(void)dwarf_setalt(s->dw, s->alternate.dw);
+	} else if (s->beside.code == ERR_NONE) {
+		(void)err_set(&s->beside, ERR_NOT_FOUND,
+			      "%s, for debug information that it shares (dwz), is %s",
+			      path_base(name),
+			      s->alternate_other ? "of another build" : "not here");
 	}
 }

@@ -132,6 +132,7 @@ struct src_split {
 	Dwarf_CU *made;	      /* ours, source_skeleton.c */
 	Dwarf_Die contents;   /* addr NULL: not had */
 	bool tried;
+	bool other; /* a file of that name was there, without the unit */
 };
 
 enum { SRC_ELF_SECTIONS = 32 };
@@ -199,7 +200,9 @@ struct source {
 	VEC(struct src_split) splits;
 	struct u64map split_of;	   /* a skeleton's Dwarf_CU -> 1 + its number in splits */
 	struct u64map skeleton_of; /* the Dwarf_CU of contents -> the skeleton's die */
-	struct err beside;	   /* the first file beside it that was there and is not used */
+	const char *const *dirs;   /* more directories for files beside it; NULL-ended or NULL */
+	struct err beside;	   /* the first file beside it that is missing, or not used */
+	bool alternate_other;	   /* there is one, of another build */
 };
 
 /* Around everything that calls libdw: it is not thread-safe, and returns no reason if memory runs

@@ -30,6 +30,8 @@ struct images *images_new(const struct images_opts *opts, struct err *err)
 		set->opts = *opts;
 	for (const char *const *d = set->opts.symbol_dirs; d && *d; d++)
 		vec_xpush(&set->dirs, (const char *)arena_xstrdup(&set->arena, *d));
+	vec_xpush(&set->dirs, (const char *)NULL);
+	set->dirs.n--; /* behind the last is NULL */
 	set->opts.symbol_dirs = NULL;
 	for (size_t i = 0; i < sizeof(kept) / sizeof(*kept); i++)
 		if (*kept[i])
@@ -51,6 +53,7 @@ static void image_free(struct image *im)
 	buf_free(&im->refusal);
 	buf_free(&im->doubt);
 	buf_free(&im->trouble);
+	buf_free(&im->link);
 	sym_table_free(&im->table);
 	file_map_close(&im->cached);
 	file_in_release(im->charged);
@@ -298,6 +301,30 @@ const char *image_trouble(const struct images *set, uint32_t id)
 	return buf_str(&im->trouble);
 }
 
+const char *image_debug_lack(struct images *set, uint32_t id, struct arena *a)
+{
+	struct image *im = set->image.v[id];
+	const struct elf_file *code = &im->code.elf;
+	const char *link;
+	uint32_t crc;
+
+	image_locate(set, im);
+	if (!im->code.path)
+		return "the program is not here: --symbols DIR names a directory that has it";
+	if (im->dwarf.path)
+		return "that of its file cannot be read";
+	link = elf_debuglink(code, &crc);
+	if (link)
+		return arena_xprintf(a,
+				     "%s, where it is, is %s: install its debug package, or "
+				     "name a directory that has it with --symbols DIR",
+				     link, im->link_other ? "of another build" : "not here");
+	if (!elf_has_symtab(code))
+		return "it is stripped: install its debug package, or name a directory that has "
+		       "the unstripped program with --symbols DIR";
+	return "build with -g, or name a directory that has it with --symbols DIR";
+}
+
 bool image_absent(const struct images *set, uint32_t id)
 {
 	const struct image *im = set->image.v[id];
@@ -373,13 +400,19 @@ const struct source *source_of(struct images *set, uint32_t image, struct err *e
 	if (d->root_len)
 		root = arena_xstrndup(&im->arena, d->path, d->root_len);
 	map = d->mem ? (struct file_map){ .p = d->mem, .len = d->elf.len } : d->map;
-	f = (struct source_opened){
-		.map = &map, .root = root, .path = d->path + d->root_len, .user = d->owner
-	};
+	f = (struct source_opened){ .map = &map,
+				    .root = root,
+				    .path = d->path + d->root_len,
+				    .user = d->owner,
+				    .dirs = set->dirs.v };
 	im->source = source_open_file(&f, &why);
 	image_failed(im, &why);
-	if (err && err->code == ERR_NONE)
+	if (why.code == ERR_FORMAT) { /* its sections: lines are missing, and no more */
+		if (!im->trouble.len)
+			buf_puts(&im->trouble, why.what);
+	} else if (err && err->code == ERR_NONE) {
 		*err = why;
+	}
 	if (im->source)
 		im->source->raw_names = set->opts.raw_names;
 	return im->source;

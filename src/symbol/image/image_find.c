@@ -383,6 +383,16 @@ static void try_debuginfod(struct images *set, struct image *im)
 			   set->opts.debuginfod, id.first, id.rest);
 }
 
+/* A debug file that is there, and not the program's: a note, if there is no other. */
+static void note_link(struct image *im, const char *root, const char *path)
+{
+	if (im->dwarf.path || im->syms.path || im->link_other)
+		return;
+	im->link_other = true;
+	buf_printf(&im->link, "%s%s is another program's debug file, or of another build",
+		   root ? root : "", path);
+}
+
 /* One place a .gnu_debuglink may mean. If there are no build-ids to compare, the checksum
  * decides. */
 static void try_link(struct images *set, struct image *im, uint32_t crc, const char *root,
@@ -405,11 +415,14 @@ static void try_link(struct images *set, struct image *im, uint32_t crc, const c
 		image_failed(im, &why);
 	} else if (found == crc) {
 		use_opened(set, im, &o, !by_id);
+		note_link(im, root, path);
 		return;
-	} else if (!im->refusal.len) {
-		buf_printf(&im->refusal,
-			   "%s%s is not what .gnu_debuglink means (checksum): not used",
-			   root ? root : "", path);
+	} else {
+		note_link(im, root, path);
+		if (!im->refusal.len)
+			buf_printf(&im->refusal,
+				   "%s%s is not what .gnu_debuglink means (checksum): not used",
+				   root ? root : "", path);
 	}
 	(void)close(o.fd);
 }
@@ -581,6 +594,8 @@ static void locate_file(struct images *set, struct image *im)
 		take_own_vdso(set, im);
 	if (!linked) /* where there is code only now, its link may lead on */
 		try_debuglink(set, im);
+	if (im->link_other && !im->dwarf.path && !im->trouble.len)
+		buf_puts(&im->trouble, buf_str(&im->link));
 }
 
 void image_locate(struct images *set, struct image *im)

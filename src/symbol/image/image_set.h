@@ -49,6 +49,7 @@ struct image {
 	bool id_later;	 /* the build-id came after images_add */
 	bool located, loaded;
 	bool refused;			      /* a file was there, but of another build */
+	bool link_other;		      /* so was that of .gnu_debuglink */
 	bool verified;			      /* by build-id */
 	bool guessed;			      /* segments from a file of debug information alone */
 	bool absolute;			      /* addresses are absolute, not file offsets */
@@ -57,7 +58,7 @@ struct image {
 	struct elf_on_disk mini;	      /* unpacked .gnu_debugdata */
 	struct elf_seg *seg;
 	size_t n_seg;
-	struct buf origin, refusal, doubt, trouble;
+	struct buf origin, refusal, doubt, trouble, link;
 	struct arena arena; /* demangled names */
 	struct sym_list list;
 	struct sym_table table;
