@@ -20,6 +20,7 @@
 #include "cli/verdicts.h"
 #include "config.h"
 #include "perfdata/stat_data.h"
+#include "symbol/copies.h"
 
 /* Programs of 32 bits run on a kernel of 64. */
 static unsigned family_of_arch(const char *arch)
@@ -92,8 +93,12 @@ struct opening {
 
 static void add_inner_places(struct images *set, const struct pd_info *i)
 {
-	for (size_t k = 0; made_here(i) && k < i->n_places; k++)
-		images_place(set, i->places[k].inside, i->places[k].root, i->places[k].rest);
+	bool here = made_here(i);
+
+	for (size_t k = 0; k < i->n_places; k++)
+		if (here || !strcmp(i->places[k].root, COPIES_PLACE))
+			images_place(set, i->places[k].inside, i->places[k].root,
+				     i->places[k].rest);
 }
 
 /* The header is known, and with it where symbols may come from. */
@@ -109,6 +114,7 @@ static int begin_images(void *ctx, const struct pd *rec, struct err *err)
 		.vmlinux = o->cli->opt.vmlinux,
 		.cache_dir = cli_cache_dir(o->cli),
 		.home = home && *home ? home : NULL,
+		.copies_dir = cli_cache_dir(o->cli),
 		.debuginfod = cli_debuginfod_dir(o->cli),
 		.fetch = fetcher_running(),
 		.raw_names = o->cli->opt.raw_names,

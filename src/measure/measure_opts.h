@@ -92,6 +92,11 @@ struct measure_opts {
 	bool wait;
 	struct attr_wish wish;
 	uint32_t stack_size; /* bytes copied by dwarf; 0: 8192 */
+
+	/* kept (symbol/copies.h) */
+	const char *copies_dir;		    /* NULL: nothing is */
+	uint64_t copies_bytes, copies_days; /* 0: the usual limits */
+	bool no_copies;
 };
 
 /* Reports a line, formatted as by printf. */

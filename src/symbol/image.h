@@ -10,12 +10,12 @@
  * An image is one (path, build-id) pair, or the kernel, a module, the vdso, one process' JIT code
  * or anonymous memory. Sources of symbols are tried in this order, and image_origin() returns the
  * one used: --symbols directories; the file itself; .gnu_debuglink and build-id paths under
- * /usr/lib/debug; perf's build-id cache (~/.debug); debuginfod's cache; .gnu_debugdata, for Go
- * programs .gopclntab; for the kernel vmlinux by build-id, then /proc/kallsyms if the running
- * kernel's build-id is the recorded one (without a build-id: if release, machine and boot are); for
- * JIT code jitdump and /tmp/perf-PID.map (by time: space_jit.c). A file with another build-id is
- * refused, and image_origin() reports it. A missing file is no error: addresses then have no
- * symbol.
+ * /usr/lib/debug; perf's build-id cache (~/.debug); our copies (copies.h); debuginfod's cache;
+ * .gnu_debugdata, for Go programs .gopclntab; for the kernel vmlinux by build-id, then
+ * /proc/kallsyms if the running kernel's build-id is the recorded one (without a build-id: if
+ * release, machine and boot are); for JIT code jitdump and /tmp/perf-PID.map (by time:
+ * space_jit.c). A file with another build-id is refused, and image_origin() reports it. A missing
+ * file is no error: addresses then have no symbol.
  *
  * Addresses are those of map_to_image(): file offsets for files, absolute addresses else.
  * Symbols of an image are kept in a cache on disk, keyed by build-id (symbol/cache.h).
@@ -45,6 +45,8 @@ struct images_opts {
 	const char *sysroot;		/* put before every path of the recording; NULL: "" */
 	const char *cache_dir;		/* NULL: no cache on disk */
 	const char *home;		/* for ~/.debug; NULL: not searched */
+	const char *perf_cache;		/* perf's cache instead of ~/.debug; NULL: that */
+	const char *copies_dir;		/* of copies.h; NULL: not searched */
 	const char *debuginfod;		/* the cache of debuginfod's client; NULL: not searched */
 	bool fetch;			/* ask its servers: base/fetcher.h is started */
 	const char *kallsyms;		/* for any kernel but a guest's; NULL: /proc/kallsyms */

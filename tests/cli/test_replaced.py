@@ -226,8 +226,9 @@ def running(lab):
         with open(data, "rb") as f:
             b = f.read()
         ids = {"old": build_id(kept) in b, "new": lab.ids[1] in b}
-        tap.equal(ids, {"old": not replace, "new": False},
-                  "a running program%s: build-ids in the recording" % (" that is replaced" if replace else ""))
+        # the descriptor of the replaced one is kept, unless too many are open
+        tap.ok(not ids["new"] and (ids["old"] or replace),
+               "a running program%s: build-ids in the recording" % (" that is replaced" if replace else ""), ids)
 
 
 def main():

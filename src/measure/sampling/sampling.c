@@ -343,8 +343,9 @@ int sampling_prepare(struct sampling *r, struct err *err)
 	};
 
 	if (sampling_heap_begin(r, err) || open_wake(r, err) ||
-	    sink_open(&r->sink, &r->ev[0].attr, err) || counting_warmup(&r->k, err) ||
-	    counting_prepare(&r->k, r->setup, &reader, err))
+	    sink_open(&r->sink, &r->ev[0].attr, err) ||
+	    (!r->sink.live && copying_new(&r->sink.inside.copies, &r->opts, err)) ||
+	    counting_warmup(&r->k, err) || counting_prepare(&r->k, r->setup, &reader, err))
 		return -1;
 	sampling_tree_begin(r);
 	return open_sampling_counters(r, err) || begin_cuts(r, err) || begin_records(r, err) ||
@@ -515,6 +516,7 @@ static int finish_file(struct sampling *r, const struct buf *tree, struct err *e
 	struct err why = ERR_INIT;
 	int rc;
 
+	copying_maps(r->sink.inside.copies, &r->sink.inside);
 	if (sampling_features(r, tree, err))
 		return -1;
 	rc = commit(r, &why);
@@ -529,6 +531,8 @@ static int finish_file(struct sampling *r, const struct buf *tree, struct err *e
 	}
 	if (rc && !err->code)
 		*err = why;
+	if (!rc)
+		copying_finish(r->sink.inside.copies);
 	return rc;
 }
 

@@ -14,6 +14,7 @@
 #include "config.h"
 #include "measure/sampling/sampling_int.h"
 #include "perfdata/perfdata.h"
+#include "symbol/copies.h"
 #include "symbol/elf_file.h"
 
 enum { /* feature bits */
@@ -433,6 +434,7 @@ static void file_build_id(struct buf *b, const char *path)
 static bool build_ids(struct sampling *r, struct buf *b)
 {
 	struct buf notes = BUF_INIT;
+	uint8_t held[BUILD_ID_MAX];
 	const uint8_t *id;
 	size_t len;
 
@@ -450,13 +452,16 @@ static bool build_ids(struct sampling *r, struct buf *b)
 			file_build_id(b, path);
 		else if (f && !inside_differs(&r->sink.inside, f))
 			put_build_id(b, f->id, f->id_len, path, false);
+		else if (!f && (len = copying_id(r->sink.inside.copies, path, held)))
+			put_build_id(b, held, len, path, false);
 	}
 	return b->len;
 }
 
-/* Where files of processes with another root directory are. */
+/* Where files of processes with another root directory are, and copies of what runtimes wrote. */
 static bool places(struct sampling *r, struct buf *b)
 {
+	const char *inside, *id;
 	uint32_t n = 0;
 
 	buf_put_u32(b, 0); /* how many, known below */
@@ -467,6 +472,11 @@ static bool places(struct sampling *r, struct buf *b)
 		put_feature_string(b, f->root);
 		put_feature_string(b, f->rest);
 		n++;
+	}
+	for (size_t i = 0; copying_place(r->sink.inside.copies, i, &inside, &id); i++, n++) {
+		put_feature_string(b, inside);
+		put_feature_string(b, COPIES_PLACE);
+		put_feature_string(b, id);
 	}
 	if (!b->failed)
 		memcpy(b->s, &n, sizeof(n));

@@ -160,11 +160,15 @@ static int keep_ours(struct inside *in, const char *path, uint64_t ino, struct e
 	return 0;
 }
 
-static int open_mapped(const struct inside_map *m)
+/* *way: 0: by the mapping, 1: by the path below the process' root, 2: as the program that it
+ * runs. */
+static int open_mapped(const struct inside_map *m, int *way)
 {
 	char path[96];
 	struct stat st;
 	int fd;
+
+	*way = 0;
 
 	(void)snprintf(path, sizeof(path), "/proc/%u/map_files/%llx-%llx", m->pid,
 		       (unsigned long long)m->addr, (unsigned long long)(m->addr + m->len));
@@ -172,11 +176,44 @@ static int open_mapped(const struct inside_map *m)
 	if (fd < 0) {
 		(void)snprintf(path, sizeof(path), "/proc/%u/root", m->pid);
 		fd = file_in_open(path, m->path, FILE_IN_LINKS, &st, NULL);
+		*way = 1;
 	}
+	if (fd >= 0 && is_mapped(m, fd))
+		return fd;
+	if (fd >= 0)
+		(void)close(fd);
+	(void)snprintf(path, sizeof(path), "/proc/%u/exe", m->pid);
+	fd = file_in_open(NULL, path, FILE_IN_PROC, &st, NULL);
+	*way = 2;
 	if (fd < 0 || is_mapped(m, fd))
 		return fd;
 	(void)close(fd);
 	return -1;
+}
+
+/* A file of ours that is wanted as a copy. */
+static void copy_ours(struct inside *in, const struct inside_map *m)
+{
+	struct stat st;
+	int fd;
+
+	if (!copying_wants(in->copies, m->path))
+		return;
+	fd = file_in_open(NULL, m->path, FILE_IN_LINKS, &st, NULL);
+	if (fd < 0)
+		return;
+	if (is_mapped(m, fd))
+		copying_take(in->copies, m, fd, NULL, m->path);
+	(void)close(fd);
+}
+
+static void copy_theirs(struct inside *in, const struct inside_map *m, int fd, int way)
+{
+	char root[64];
+
+	(void)snprintf(root, sizeof(root), "/proc/%u/root", m->pid);
+	if (in->copies)
+		copying_take(in->copies, m, fd, way == 1 ? root : NULL, way == 1 ? m->path : NULL);
 }
 
 /* ---- where it stays ---------------------------------------------------- */
@@ -339,13 +376,16 @@ static int note_file(struct looking *l, struct err *err)
 {
 	struct inside_file f = { .id_len = 0 };
 	uint64_t ino;
-	int fd;
+	int fd, way;
 
-	if (is_ours(l->m, &ino))
+	if (is_ours(l->m, &ino)) {
+		copy_ours(l->in, l->m);
 		return keep_ours(l->in, l->m->path, ino, err);
-	fd = open_mapped(l->m);
+	}
+	fd = open_mapped(l->m, &way);
 	if (fd < 0)
 		return 0;
+	copy_theirs(l->in, l->m, fd, way);
 	if (fstat(fd, &l->st))
 		l->st.st_ino = 0;
 	f.id_len = build_id_of(fd, f.id);
@@ -401,5 +441,7 @@ int inside_note(struct inside *in, const struct inside_map *m, struct err *err)
 		return err_nomem(err);
 	if (!fresh)
 		return 0;
+	if (anon && in->copies)
+		copying_made(in->copies, m->pid);
 	return anon ? note_perf_map(&l, err) : note_file(&l, err);
 }

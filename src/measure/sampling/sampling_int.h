@@ -5,7 +5,8 @@
  * (sampling_fields.c), the event that records mappings (sampling_track.c), events for waits
  * (sampling_wait.c; for run sampling_switches.c; numbers of switches: sampling_switch_counts.c),
  * records on their way to the file (sampling_sink.c), the header's features (sampling_features.c),
- * --dry-run (sampling_describe.c), records without a file (sampling_live.c).
+ * --dry-run (sampling_describe.c), records without a file (sampling_live.c), copies of what ran
+ * (sampling_copies.c).
  */
 #ifndef CYCLADE_MEASURE_SAMPLING_INT_H
 #define CYCLADE_MEASURE_SAMPLING_INT_H
@@ -36,6 +37,8 @@ struct sink_state {
 	_Atomic uint64_t samples, lost, bytes;
 };
 
+struct copying;
+
 /* A file that is not at its path: the process has another root directory. */
 struct inside_file {
 	const char *path; /* as the process sees it */
@@ -46,6 +49,7 @@ struct inside_file {
 };
 
 struct inside {
+	struct copying *copies; /* gets the files of programs that are kept; NULL: none are */
 	struct arena arena;
 	struct u64map seen; /* key of a file -> 1 + place in v; 0: nothing to remember */
 	VEC(struct inside_file) v;
@@ -69,6 +73,26 @@ bool inside_replaced(const struct inside *in, const char *path);
 bool inside_differs(const struct inside *in, const struct inside_file *f);
 const struct inside_file *inside_find(const struct inside *in, const char *path);
 void inside_free(struct inside *in);
+
+/* Copies of what ran (sampling_copies.c). Lack of memory or of a file costs only the copy. *out
+ * NULL: none are wanted. */
+int copying_new(struct copying **out, const struct measure_opts *o, struct err *err) MUST_USE;
+/* Whether a file at that path is worth it: not one of a package. NULL: no. */
+bool copying_wants(const struct copying *c, const char *path);
+/* The mapped file, open; `fd` stays the caller's. Opened by `path` below `root`; both NULL: by way
+ * of the mapping itself. */
+void copying_take(struct copying *c, const struct inside_map *m, int fd, const char *root,
+		  const char *path);
+void copying_made(struct copying *c, uint32_t pid); /* a process has code without a file */
+/* The build-id of the one file that was mapped under that path; 0: there is none, or several. */
+size_t copying_id(const struct copying *c, const char *path, uint8_t id[BUILD_ID_MAX]);
+/* Copies what runtimes wrote about their code: before the features are written, which name them,
+ * the i-th with its path as the process sees it and its id. False: there are fewer. */
+void copying_maps(struct copying *c, const struct inside *in);
+bool copying_place(const struct copying *c, size_t i, const char **inside, const char **id);
+/* Copies programs and libraries, once the recording is safe. */
+void copying_finish(struct copying *c);
+void copying_free(struct copying *c); /* NULL is fine */
 
 /* Which samples are kept, of those of whole CPUs, if tasks were asked for (sampling_whose.c). */
 struct sampling;

@@ -37,6 +37,7 @@ void sink_close(struct sink *s)
 	free(s->cleared);
 	unwound_free(s->unwound);
 	strtab_free(&s->files);
+	copying_free(s->inside.copies);
 	inside_free(&s->inside);
 	whose_free(s->filter);
 	wanted_free(s->wanted);

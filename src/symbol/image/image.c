@@ -20,7 +20,8 @@ struct images *images_new(const struct images_opts *opts, struct err *err)
 	const char **const kept[] = {
 		&set->opts.sysroot,	 &set->opts.cache_dir,	  &set->opts.home,
 		&set->opts.debuginfod,	 &set->opts.kallsyms,	  &set->opts.vmlinux,
-		&set->opts.other_kernel, &set->opts.perf_map_dir,
+		&set->opts.other_kernel, &set->opts.perf_map_dir, &set->opts.copies_dir,
+		&set->opts.perf_cache,
 	};
 
 	(void)err;

@@ -14,6 +14,7 @@
 #include "base/fetcher.h"
 #include "base/text.h"
 #include "base/xalloc.h"
+#include "symbol/copies.h"
 #include "symbol/elf/file_crc.h"
 #include "symbol/image/image_set.h"
 
@@ -210,10 +211,10 @@ void image_try_file(struct images *set, struct image *im, const char *root, cons
 	if (image_complete(im))
 		return;
 	o.fd = file_in_open(root, path, FILE_IN_LINKS, &o.st, &why);
-	if (o.fd < 0)
-		note_unread_file(im, &why);
-	else
+	if (o.fd >= 0)
 		use_opened(set, im, &o, named);
+	else if (!S_ISDIR(o.st.st_mode)) /* perf's cache has directories of such names */
+		note_unread_file(im, &why);
 }
 
 void image_try_fd(struct images *set, struct image *im, int fd, const struct stat *st,
@@ -267,6 +268,16 @@ static bool id_text(const struct image *im, struct id_text *t)
 	return true;
 }
 
+/* The files of a build-id in perf's cache, and in a directory that `perf archive` was unpacked to:
+ * below .build-id/xx/yyyy, or in old ones that itself. */
+static const char *const perf_leaf[] = { "/elf", "/debug", "/vdso", "" };
+#define PERF_LEAVES (sizeof(perf_leaf) / sizeof(*perf_leaf))
+
+static bool is_leaf_of(size_t i, const struct image *im)
+{
+	return im->key.kind == IMAGE_VDSO || strcmp(perf_leaf[i], "/vdso") != 0;
+}
+
 static void try_symbol_dirs(struct images *set, struct image *im)
 {
 	const char *path = im->key.path;
@@ -280,7 +291,10 @@ static void try_symbol_dirs(struct images *set, struct image *im)
 			continue;
 		try_printf(set, im, NULL, true, "%s/.build-id/%s/%s.debug", *dir, id.first,
 			   id.rest);
-		try_printf(set, im, NULL, true, "%s/.build-id/%s/%s", *dir, id.first, id.rest);
+		for (size_t i = 0; i < PERF_LEAVES; i++)
+			if (is_leaf_of(i, im))
+				try_printf(set, im, NULL, true, "%s/.build-id/%s/%s%s", *dir,
+					   id.first, id.rest, perf_leaf[i]);
 	}
 }
 
@@ -315,20 +329,44 @@ static void try_cached(struct images *set, struct image *im, const char *path)
 
 static void try_perf_cache(struct images *set, struct image *im)
 {
-	static const char *const leaf[] = { "/elf", "/debug", "/vdso", "" };
+	const char *own = set->opts.perf_cache;
 	struct id_text id;
 
-	if (!set->opts.home || !id_text(im, &id))
+	if ((!own && !set->opts.home) || !id_text(im, &id))
 		return;
-	for (size_t i = 0; i < sizeof(leaf) / sizeof(leaf[0]); i++) {
+	for (size_t i = 0; i < PERF_LEAVES; i++) {
 		char path[4096];
-		int n = snprintf(path, sizeof(path), "%s/.debug/.build-id/%s/%s%s", set->opts.home,
-				 id.first, id.rest, leaf[i]);
+		int n = snprintf(path, sizeof(path), "%s%s/.build-id/%s/%s%s",
+				 own ? own : set->opts.home, own ? "" : "/.debug", id.first,
+				 id.rest, perf_leaf[i]);
 
-		if (!strcmp(leaf[i], "/vdso") && im->key.kind != IMAGE_VDSO)
-			continue;
-		if (n > 0 && (size_t)n < sizeof(path))
+		if (is_leaf_of(i, im) && n > 0 && (size_t)n < sizeof(path))
 			try_cached(set, im, path);
+	}
+}
+
+/* A copy that was kept of what ran: of this user's or root's, and no link. */
+static void try_copies(struct images *set, struct image *im)
+{
+	static const enum copy_kind kind[] = { COPY_ELF, COPY_DEBUG, COPY_VDSO };
+	struct opened o = { .path = NULL };
+	char path[4096];
+	struct id_text id;
+	char hex[sizeof(id)];
+
+	if (!set->opts.copies_dir || !id_text(im, &id))
+		return;
+	(void)snprintf(hex, sizeof(hex), "%s%s", id.first, id.rest);
+	for (size_t i = 0; i < sizeof(kind) / sizeof(*kind) && !image_complete(im); i++) {
+		if ((kind[i] == COPY_VDSO) != (im->key.kind == IMAGE_VDSO) ||
+		    !copies_path_hex(set->opts.copies_dir, hex, kind[i], path, sizeof(path)))
+			continue;
+		o.path = path;
+		o.fd = file_in_open(NULL, path, FILE_IN_NO_LINK | FILE_IN_STATE, &o.st, NULL);
+		if (o.fd >= 0 && owner_is_ours(&o.st))
+			use_opened(set, im, &o, false);
+		else if (o.fd >= 0)
+			(void)close(o.fd);
 	}
 }
 
@@ -562,6 +600,7 @@ static void try_places_of_ids(struct images *set, struct image *im)
 {
 	try_build_id(set, im);
 	try_perf_cache(set, im);
+	try_copies(set, im);
 	try_debuginfod(set, im);
 }
 

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/xalloc.h"
+#include "symbol/copies.h"
 #include "symbol/image/image_set.h"
 
 void images_place(struct images *set, const char *inside, const char *root, const char *rest)
@@ -39,8 +40,16 @@ void images_mapped_by(struct images *set, uint32_t id, uint32_t pid)
 const struct place_of *image_place_of(const struct images *set, const char *inside)
 {
 	vec_each (&set->places, const struct place_of *, p)
-		if (!strcmp(p->inside, inside))
+		if (!strcmp(p->inside, inside) && strcmp(p->root, COPIES_PLACE) != 0)
 			return p;
+	return NULL;
+}
+
+const char *image_copy_of(const struct images *set, const char *inside)
+{
+	vec_each (&set->places, const struct place_of *, p)
+		if (!strcmp(p->inside, inside) && !strcmp(p->root, COPIES_PLACE))
+			return p->rest;
 	return NULL;
 }
 
@@ -55,7 +64,7 @@ void image_try_places(struct images *set, struct image *im)
 		struct stat st;
 		int fd;
 
-		if (strcmp(p->inside, im->key.path) != 0)
+		if (strcmp(p->inside, im->key.path) != 0 || !strcmp(p->root, COPIES_PLACE))
 			continue;
 		fd = file_in_open(p->root, p->rest, FILE_IN_LINKS, &st, &why);
 		image_failed(im, &why);

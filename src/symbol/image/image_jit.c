@@ -13,6 +13,7 @@
 
 #include "base/file_in.h"
 #include "base/xalloc.h"
+#include "symbol/copies.h"
 #include "symbol/image/image_set.h"
 #include "symbol/image/jitdump.h"
 #include "symbol/image/perfmap.h"
@@ -48,6 +49,27 @@ static void put_doubt(struct buf *b, const char *path, const struct stat *st)
 
 enum seen { ABSENT, DOUBTED, OPEN };
 
+/* The copy that was kept of a list or dump when the recording ended: the file itself may be gone,
+ * or another process' by now. `path` is set to where it is if there is one. */
+static bool open_copy(const struct images *set, const char *inside, char *path, int *fd,
+		      struct stat *st)
+{
+	const char *id = image_copy_of(set, inside);
+	char copy[4096];
+
+	if (!id || !copies_path_hex(set->opts.copies_dir, id, COPY_MAP, copy, sizeof(copy)))
+		return false;
+	*fd = file_in_open(NULL, copy, FILE_IN_NO_LINK | FILE_IN_STATE, st, NULL);
+	if (*fd < 0)
+		return false;
+	if (owner_is_ours(st)) {
+		(void)snprintf(path, 4096, "%s", copy);
+		return true;
+	}
+	(void)close(*fd);
+	return false;
+}
+
 /* Opens and judges the file at `inside`, below the sysroot: in a directory that all can write, a
  * link has no trusted owner. `path` is the whole name, of 4096 bytes. */
 static enum seen open_believed(const struct images *set, struct image *im, const char *inside,
@@ -55,8 +77,11 @@ static enum seen open_believed(const struct images *set, struct image *im, const
 {
 	const char *root = set->opts.sysroot;
 	struct err why = ERR_INIT;
-	int n = snprintf(path, 4096, "%s%s", root ? root : "", inside);
+	int n;
 
+	if (open_copy(set, inside, path, fd, st))
+		return OPEN;
+	n = snprintf(path, 4096, "%s%s", root ? root : "", inside);
 	if (n <= 0 || n >= 4096)
 		return ABSENT;
 	*fd = file_in_open(root, inside, FILE_IN_NO_LINK, st, &why);
@@ -182,7 +207,8 @@ static int read_map(struct buf *text, int fd, const struct stat *st, const char 
 static bool open_inside(const struct images *set, uint32_t pid, char *path, int *fd,
 			struct stat *st)
 {
-	const struct place_of *p = set->opts.sysroot ? NULL : image_place_of(set, path);
+	const struct place_of *p =
+		set->opts.sysroot || image_copy_of(set, path) ? NULL : image_place_of(set, path);
 
 	*fd = p ? file_in_open(p->root, p->rest, FILE_IN_LINKS, st, NULL) : -1;
 	if (*fd < 0)

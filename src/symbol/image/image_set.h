@@ -128,6 +128,8 @@ size_t image_live_len(const char *path);
 /* image_inside.c: the files of processes that see another root directory. The place to read
  * `inside` from, or NULL. */
 const struct place_of *image_place_of(const struct images *set, const char *inside);
+/* The id of a copy of what a runtime wrote there (copies.h), or NULL. */
+const char *image_copy_of(const struct images *set, const char *inside);
 void image_try_places(struct images *set, struct image *im);
 void image_try_processes(struct images *set, struct image *im);
 /* The same with a file of a process that sees another root, opened already; takes over `fd`. */
