@@ -83,6 +83,9 @@ const char *source_inline_name(const struct source *s, const struct source_inlin
 /* The size and sum of a file that source_line() named (by that very pointer); false:
  * nothing. */
 bool source_file_sum(const struct source *s, const char *file, struct source_sum *sum);
+/* Reads a unit whose contents are in another file, if there is one: a missing file is then noted,
+ * whatever is asked later. */
+void source_try_split(const struct source *s);
 /* The function whose code is there, that which others are inlined into; false: not known. */
 bool source_function(const struct source *s, uint64_t vaddr, struct source_function *out);
 

@@ -25,7 +25,7 @@ tmp = tempfile.mkdtemp(prefix="cyclade-test-")
 os.environ["HOME"] = tmp + "/home"
 os.mkdir(tmp + "/home")
 COMMANDS = (["report", "-s", "inline", "--no-pager"], ["report", "-g", "--format", "folded"], ["annotate", "--no-pager"],
-            ["report", "--html", tmp + "/x.html"], ["export", "--pprof", "-o", tmp + "/x.pprof"])
+            ["report", "--html", tmp + "/x.html"], ["export", "--pprof", "-o", tmp + "/x.pprof"], ["report", "-v", "--no-pager"])
 
 
 def tool(*argv, cwd):

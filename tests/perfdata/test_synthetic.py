@@ -82,6 +82,18 @@ def check_bounds(d):
            "bound on " + name, "exit %d, %s" % (p.returncode, notes[:3]))
 
 
+def check_later_features(d):
+    """Those of perf 7, of which nothing is used here, are no news; any other is."""
+    w = gen.Writer("<")
+    attr = w.record(gen.HEADER_ATTR, w.attr(dict(type=9, sample=1 << 16), 64) + w.u64(1))
+    for bit, payload in ((32, w.pack("I", 0)), (33, w.pack("II", 62, 0)), (34, w.pack("I", 64)), (77, w.u64(1))):
+        path = os.path.join(d, "feature-%d" % bit)
+        gen.write(path, b"PERFILE2" + w.u64(16) + attr + w.record(gen.FEATURE, w.u64(bit) + payload))
+        rc, got, err = dump(path)
+        notes = [x for x in got if x.startswith("note ") and "feature" in x]
+        ok(rc == 0 and bool(notes) == (bit == 77), "header feature %d: %s" % (bit, "a note" if bit == 77 else "no note"), err or str(notes))
+
+
 def main():
     with tempfile.TemporaryDirectory() as d:
         twins = {}
@@ -132,6 +144,7 @@ def main():
             ok(rc == 0 and 0 < opened <= size + 1, "%s cut at every byte (%d of %d open)" % (name, opened, size + 1),
                err or got[0])
         check_bounds(d)
+        check_later_features(d)
     print("1..%d" % count)
     return bad > 0
 

@@ -17,6 +17,7 @@
 #include "config.h"
 #include "report/rows.h"
 #include "report/view_latency.h"
+#include "symbol/source.h"
 
 #define MIN_SHOWN 0.005 /* for people: rows below half a percent are summed; default of --min */
 
@@ -149,6 +150,15 @@ static void count_image_samples(const struct report *rp, uint64_t *samples)
 	}
 }
 
+/* With -v files that the debug information names are looked for, even if the tables need none. */
+static void try_debug_information(const struct report *rp, uint32_t image)
+{
+	const struct source *src = source_of(rp->r->images, image, NULL);
+
+	if (src)
+		source_try_split(src);
+}
+
 /* The recording's notes, and those on files that lack symbols. */
 static void gather_notes(struct report *rp)
 {
@@ -176,6 +186,8 @@ static void gather_notes(struct report *rp)
 		if (id >= n_images || seen[id])
 			continue;
 		seen[id] = true;
+		if (rp->cli->opt.verbose && samples[id])
+			try_debug_information(rp, id);
 		origin = image_origin(rp->r->images, id);
 		if (*origin && (rp->cli->opt.verbose || image_mismatch(rp->r->images, id) ||
 				recording_lacks(rp->r, id, samples[id], samples[n_images]) ||

@@ -281,6 +281,19 @@ static uint32_t unit_at(const struct source *s, uint64_t vaddr)
 	return s ? src_segment_at(s->where.v, s->where.n, vaddr) : SRC_NONE;
 }
 
+void source_try_split(const struct source *cs)
+{
+	/* the lazy part is not const */
+	struct source *s = (struct source *)(uintptr_t)cs;
+
+	src_lock(s);
+	if (s->units.n)
+		(void)src_contents(s, &s->units.v[0].die); /* makes the list of those */
+	if (s->splits.n)
+		(void)src_contents(s, s->splits.v[0].die);
+	src_unlock(s);
+}
+
 struct source_line source_line(const struct source *s, uint64_t vaddr)
 {
 	uint32_t unit = unit_at(s, vaddr);
