@@ -13,9 +13,9 @@
  * /usr/lib/debug; perf's build-id cache (~/.debug); our copies (copies.h); debuginfod's cache;
  * .gnu_debugdata, for Go programs .gopclntab; for the kernel vmlinux by build-id, then
  * /proc/kallsyms if the running kernel's build-id is the recorded one (without a build-id: if
- * release, machine and boot are); for JIT code jitdump and /tmp/perf-PID.map (by time:
- * space_jit.c). A file with another build-id is refused, and image_origin() reports it. A missing
- * file is no error: addresses then have no symbol.
+ * release, machine and boot are); for JIT code, also in a removed file or one that is no program,
+ * jitdump and /tmp/perf-PID.map (by time: space_jit.c). A file with another build-id is refused,
+ * and image_origin() reports it. A missing file is no error: addresses then have no symbol.
  *
  * Addresses are those of map_to_image(): file offsets for files, absolute addresses else.
  * Symbols of an image are kept in a cache on disk, keyed by build-id (symbol/cache.h).
@@ -141,6 +141,9 @@ const char *image_origin(const struct images *set, uint32_t id);
 bool image_verified(const struct images *set, uint32_t id);
 /* Symbols were taken for which no build-id vouches. */
 bool image_unverified(const struct images *set, uint32_t id);
+/* Code of the file was moved onto memory without a file, at its own address, and is named as if it
+ * were the same; image_origin() has it. */
+bool image_copied(const struct images *set, uint32_t id);
 /* A file was there and was not used because it is not the recorded one, or it was used and may have
  * been replaced during the recording (image_identity.c). image_origin() has the reason. */
 bool image_mismatch(const struct images *set, uint32_t id);

@@ -190,6 +190,7 @@ static void gather_notes(struct report *rp)
 			try_debug_information(rp, id);
 		origin = image_origin(rp->r->images, id);
 		if (*origin && (rp->cli->opt.verbose || image_mismatch(rp->r->images, id) ||
+				image_copied(rp->r->images, id) ||
 				recording_lacks(rp->r, id, samples[id], samples[n_images]) ||
 				(elsewhere && image_unverified(rp->r->images, id))))
 			vec_xpush(&rp->notes, origin);

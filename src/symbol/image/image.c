@@ -537,6 +537,7 @@ void image_index_free(struct images *set)
 	vec_free(&set->next_named);
 	u64map_free(&set->by_path);
 	u64map_free(&set->dump_of);
+	u64map_free(&set->perf_map_of);
 	vec_free(&set->of_path);
 }
 

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/stat.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "base/fetcher.h"
@@ -548,7 +549,7 @@ static void take_own_vdso(struct images *set, struct image *im)
 	struct elf_on_disk f = { 0 };
 	uint64_t off, len;
 
-	if (!p || im->code.path)
+	if (!p || im->code.path || (sizeof(void *) == 8 && !strcmp(im->key.path, VDSO32)))
 		return;
 	if (sizeof(void *) == 8) {
 		off = ld64(p + offsetof(Elf64_Ehdr, e_shoff));
@@ -569,6 +570,17 @@ static void take_own_vdso(struct images *set, struct image *im)
 	}
 	im->verified = im->key.build_id_len > 0;
 	im->code = f;
+}
+
+/* The kernel's package may have the vdso of 32-bit programs as a file. */
+static void try_packaged_vdso32(struct images *set, struct image *im)
+{
+	struct utsname u;
+
+	if (!strcmp(im->key.path, VDSO32) && !uname(&u) &&
+	    (im->key.build_id_len || !set->opts.other_kernel))
+		try_printf(set, im, set->opts.sysroot, false, "/lib/modules/%s/vdso/vdso32.so",
+			   u.release);
 }
 
 static void copy_segments(struct image *im)
@@ -629,8 +641,10 @@ static void locate_file(struct images *set, struct image *im)
 	linked = im->code.path != NULL;
 	try_debuglink(set, im);
 	try_places_of_ids(set, im);
-	if (im->key.kind == IMAGE_VDSO)
+	if (im->key.kind == IMAGE_VDSO) {
+		try_packaged_vdso32(set, im);
 		take_own_vdso(set, im);
+	}
 	if (!linked) /* where there is code only now, its link may lead on */
 		try_debuglink(set, im);
 	if (im->link_other && !im->dwarf.path && !im->trouble.len)

@@ -8,6 +8,7 @@
  * space_jit.c finds the code by time, which then is in an IMAGE_JIT, and dumps are no source here.
  */
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -219,6 +220,49 @@ static bool open_inside(const struct images *set, uint32_t pid, char *path, int 
 	}
 	(void)close(*fd);
 	return false;
+}
+
+#define PERF_MAP_THERE 2u
+
+bool image_has_perf_map(struct images *set, uint32_t pid)
+{
+	const char *root = set->opts.sysroot ? set->opts.sysroot : "";
+	const char *dir = set->opts.perf_map_dir ? set->opts.perf_map_dir : "/tmp";
+	char path[4096], name[4096];
+	const struct place_of *p;
+	bool fresh, there;
+	uint64_t *known = u64map_xat(&set->perf_map_of, pid, &fresh);
+
+	if (!fresh)
+		return *known == PERF_MAP_THERE;
+	(void)snprintf(path, sizeof(path), "%s/perf-%u.map", dir, pid);
+	p = *root ? NULL : image_place_of(set, path);
+	there = snprintf(name, sizeof(name), "%s%s", p ? p->root : root, p ? p->rest : path) <
+			(int)sizeof(name) &&
+		file_is_regular(name);
+	*known = there ? PERF_MAP_THERE : 1;
+	return there;
+}
+
+bool image_is_jit_memory(struct images *set, const char *path, uint32_t pid)
+{
+	const char *root = set->opts.sysroot;
+	size_t live = image_live_len(path);
+	char magic[4];
+	struct stat st;
+	ssize_t n;
+	int fd;
+
+	if (path[0] != '/' || set->dirs.n || !image_has_perf_map(set, pid))
+		return false;
+	if (path[live])
+		return !strstr(path_base(path), ".so");
+	fd = file_in_open(root, path, FILE_IN_LINKS, &st, NULL);
+	if (fd < 0)
+		return false;
+	n = S_ISREG(st.st_mode) ? pread(fd, magic, sizeof(magic), 0) : 0;
+	(void)close(fd);
+	return n == sizeof(magic) && memcmp(magic, "\177ELF", sizeof(magic)) != 0;
 }
 
 static void load_perf_map(const struct images *set, struct image *im)

@@ -23,6 +23,16 @@ void image_add_symbol(struct image *im, uint64_t start, uint64_t size, const cha
 	r->name = name;
 }
 
+void image_was_copied(struct images *set, uint32_t image)
+{
+	set->image.v[image]->copied = true;
+}
+
+bool image_copied(const struct images *set, uint32_t id)
+{
+	return set->image.v[id]->copied;
+}
+
 void image_say_verified(struct image *im)
 {
 	buf_puts(&im->origin, im->verified ? ", build-id verified"
@@ -30,6 +40,9 @@ void image_say_verified(struct image *im)
 	if (im->guessed)
 		buf_puts(&im->origin, "; the program itself was not found: addresses assume that "
 				      "its file is laid out as its memory");
+	if (im->copied)
+		buf_puts(&im->origin, "; code that was moved onto memory without a file is named "
+				      "by what lay there before");
 	if (im->refusal.len)
 		buf_printf(&im->origin, "; %s", buf_str(&im->refusal));
 	if (im->doubt.len)

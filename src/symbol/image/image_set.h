@@ -52,6 +52,7 @@ struct image {
 	bool link_other;		      /* so was that of .gnu_debuglink */
 	bool verified;			      /* by build-id */
 	bool guessed;			      /* segments from a file of debug information alone */
+	bool copied;			      /* its code was moved onto memory without a file */
 	bool absolute;			      /* addresses are absolute, not file offsets */
 	uint64_t delta;			      /* absolute: added to a vaddr */
 	struct elf_on_disk code, syms, dwarf; /* may be one file */
@@ -97,8 +98,9 @@ struct images {
 	VEC(struct place_of) places;
 	VEC(struct image *) image;
 	struct u64map by_hash;
-	struct u64map by_path; /* hash of a path -> the last of of_path */
-	struct u64map dump_of; /* pid -> the image that its runtime's dump is */
+	struct u64map by_path;	   /* hash of a path -> the last of of_path */
+	struct u64map dump_of;	   /* pid -> the image that its runtime's dump is */
+	struct u64map perf_map_of; /* pid -> whether it left a perf-PID.map */
 	VEC(struct image_of_path) of_path;
 	/* image_named(): hash of a name -> its first image; of an image the next of that hash */
 	struct u64map by_name;
@@ -173,7 +175,22 @@ void kernel_symbols_free(struct kernel_symbols *k);
 const struct cfi *image_cfi(struct images *set, uint32_t image);
 const struct elf_file *image_code_elf(struct images *set, uint32_t image);
 
+#define VDSO32 "[vdso32]" /* of a 32-bit program, by perf's name for it */
+
+/* The mapped file has no name any more. */
+static inline bool image_is_removed(const char *path)
+{
+	return path[image_live_len(path)] != 0;
+}
+/* Code of the image was copied onto memory without a file, and is named as if it were the same. */
+void image_was_copied(struct images *set, uint32_t image);
+
 /* image_jit.c */
+/* Whether a process left a list of the code that it made. */
+bool image_has_perf_map(struct images *set, uint32_t pid);
+/* Whether a mapped file without a build-id is such a process' memory for code: removed, or no
+ * program. */
+bool image_is_jit_memory(struct images *set, const char *path, uint32_t pid);
 void image_load_jit(struct images *set, struct image *im);
 void image_load_jit_dump(const struct images *set, struct image *im);
 /* The dump that is an image; false if it is not here, or not to be used. `path` (of 4096 bytes) is

@@ -6,10 +6,12 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/invariant.h"
 #include "base/sort.h"
 #include "base/xalloc.h"
+#include "symbol/image/image_set.h"
 #include "symbol/space/space_int.h"
 
 static struct process *new_process(struct spaces *sp, uint64_t key, uint32_t pid, uint64_t born)
@@ -63,17 +65,48 @@ static void set_root(struct process *p, uint64_t time, uint32_t root)
 	vec_xpush(&p->version, ((struct version){ time, root }));
 }
 
+#define HUGE_PAGE ((uint64_t)2 << 20)
+
+/* Programs copy their code onto larger pages and move these over it. Returns where memory without a
+ * file ceases to cover code of one that lay at its place; its start: it is something else. A
+ * runtime that writes down which code it made may as well have got the place of a library that is
+ * gone. */
+static uint64_t copied_until(struct spaces *sp, const struct process *p, const struct map *m,
+			     uint32_t root)
+{
+	const struct image_key *key = image_key(sp->images, m->image);
+	const struct map *was;
+	uint64_t from = 0, until = UINT64_MAX;
+	uint32_t found;
+
+	if (m->kind != SPACE_USER || !(m->prot & PROT_EXEC) || p->jit.n ||
+	    (key->kind != IMAGE_ANON &&
+	     (key->kind != IMAGE_FILE || key->build_id_len || !image_is_removed(key->path))))
+		return m->start;
+	found = pieces_span(&sp->pieces, root, m->start, &from, &until);
+	was = found == PIECE_HOLE ? NULL : &sp->map.v[found];
+	if (!was || !(was->prot & PROT_EXEC) || m->end > was->end + HUGE_PAGE ||
+	    image_key(sp->images, was->image)->kind != IMAGE_FILE ||
+	    image_is_removed(image_path(sp->images, was->image)) ||
+	    image_has_perf_map(sp->images, p->pid))
+		return m->start;
+	image_was_copied(sp->images, was->image);
+	return m->end < was->end ? m->end : was->end;
+}
+
 static void apply_map(struct spaces *sp, const struct fact *f)
 {
 	struct process *p = process_of(sp, f);
 	const struct map *m = &sp->map.v[f->a];
 	uint32_t root = root_of(p);
+	uint64_t from = f->type == FACT_MAP ? copied_until(sp, p, m, root) : m->start;
 
 	/* an older version, and processes forked from it, must stay as they are */
 	if (p->version.n && vec_last(&p->version)->time != f->time)
 		pieces_seal(&sp->pieces);
-	pieces_paint(&sp->pieces, &root, m->start, m->end,
-		     f->type == FACT_KSYM_GONE ? PIECE_HOLE : f->a);
+	if (from < m->end)
+		pieces_paint(&sp->pieces, &root, from, m->end,
+			     f->type == FACT_KSYM_GONE ? PIECE_HOLE : f->a);
 	set_root(p, f->time, root);
 	jit_mapped(sp, p, m, f->time);
 }

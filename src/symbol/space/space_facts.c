@@ -2,12 +2,14 @@
 /*
  * Facts are only kept here, as they come.
  */
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "base/perf_abi.h"
 #include "base/xalloc.h"
 #include "symbol/space.h"
+#include "symbol/image/image_set.h"
 #include "symbol/space/space_int.h"
 
 static int keep_fact(struct spaces *sp, struct fact f, struct err *err)
@@ -57,6 +59,20 @@ static enum image_kind image_kind_of(const char *path, enum space_kind space)
 	return IMAGE_FILE;
 }
 
+/* "jitted-PID-N.so", which perf inject -j makes of a dump: its records have a generation that no
+ * file system gave, and the file's mode in place of its protection. */
+static bool is_injected(const char *path)
+{
+	const char *base = strrchr(path, '/');
+	unsigned pid;
+	unsigned long long n;
+	int end = 0;
+
+	base = base ? base + 1 : path;
+	return base[0] == 'j' && sscanf(base, "jitted-%u-%llu.so%n", &pid, &n, &end) == 2 && end &&
+	       !base[end];
+}
+
 /* A map, and the fact that it is there from now on. */
 static int add_map(struct spaces *sp, const struct map *m, struct fact f, struct err *err)
 {
@@ -71,6 +87,7 @@ static int add_map(struct spaces *sp, const struct map *m, struct fact f, struct
 int space_map_of(struct images *images, const struct space_map_fact *f, struct map *m,
 		 struct err *err)
 {
+	struct space_map_fact injected;
 	enum space_kind said = space_kind_of_misc(f->misc);
 	/* a mapping is a process' unless it is a kernel's, as perf has it */
 	enum space_kind space =
@@ -81,9 +98,22 @@ int space_map_of(struct images *images, const struct space_map_fact *f, struct m
 				 .guest =
 					 space == SPACE_GUEST_USER || space == SPACE_GUEST_KERNEL };
 
+	if (space == SPACE_USER && is_injected(f->path)) {
+		injected = *f;
+		injected.file.gen = 0;
+		injected.prot = PROT_READ | PROT_EXEC;
+		key.file = injected.file;
+		f = &injected;
+	}
 	*m = (struct map){ .start = f->start, .pgoff = f->pgoff, .since = f->time };
 	key.kind = image_kind_of(f->path, space);
+	/* the kernel calls both [vdso]; a 64-bit program has its own far above */
+	if (key.kind == IMAGE_VDSO && f->start < UINT32_MAX)
+		key.path = VDSO32;
 	key.build_id_len = f->build_id ? f->build_id_len : 0;
+	if (key.kind == IMAGE_FILE && space == SPACE_USER && !key.build_id_len &&
+	    f->prot & PROT_EXEC && image_is_jit_memory(images, f->path, f->pid))
+		key.kind = IMAGE_ANON;
 	key.pid = key.kind == IMAGE_ANON ? f->pid : 0;
 	if (key.kind == IMAGE_KERNEL || key.kind == IMAGE_MODULE) {
 		key.start = f->start;
