@@ -38,10 +38,21 @@
  * and wakers do not depend on chains. A wait that is like none with a chain has none
  * (WAIT_NO_STACK).
  *
+ * Objects. What a wait was for is known if the switch was recorded with the call's first argument
+ * (record --wait): a futex is a variable or an allocation by its address, a descriptor a file by
+ * the looks at it (perfdata/waited.h): one during the wait, or two with the same file, before and
+ * behind. Without, looks at the thread estimate how long it waited for what. All else is 0. The
+ * line is that of the innermost frame outside of the C library, if no frame between can be missing:
+ * not in a chain by frame pointers that begins in the library.
+ *
  * Losses. Time in which records were lost is unknown, and so is a span whose ends contradict each
  * other (it ran, and then began to run); time outside of the loss is kept.
  *
- * Costs: one pass in the order of the file, then a sort by time; 60 bytes a switch.
+ * Looks that the recording has (run; perfdata/waited.h) divide the waits without a chain among
+ * reasons: in thread.time and things, not in spans and other sums. Threads with a reused number, or
+ * that were seldom seen, are left alone.
+ *
+ * Costs: one pass in the order of the file, then a sort by time; 70 bytes a switch.
  */
 #ifndef CYCLADE_ANALYSE_WAIT_H
 #define CYCLADE_ANALYSE_WAIT_H
@@ -53,6 +64,7 @@
 #include "analyse/chain.h"
 #include "analyse/selection.h"
 #include "base/err.h"
+#include "base/hash.h"
 #include "perfdata/perfdata.h"
 #include "symbol/space.h"
 
@@ -84,7 +96,9 @@ struct wait_thread {
 	uint64_t switches, preempted, moved;
 	uint64_t looks;	 /* wait_look: its reasons are estimates from so many; 0: they are not */
 	uint32_t parent; /* the thread that created it, or WAIT_NOBODY */
-	bool wanted;	 /* by the selection; the rest are here as wakers and for the use of CPUs */
+	uint32_t object; /* of w->object: the one that it waited for longest; 0: it is not known */
+	uint64_t object_time;
+	bool wanted; /* by the selection; the rest are here as wakers and for the use of CPUs */
 };
 
 struct wait_span {
@@ -93,6 +107,8 @@ struct wait_span {
 	uint32_t chain; /* of w->chain, at the switch; 0: none */
 	uint32_t waker,
 		waker_place; /* a thread or WAIT_*; the waker's place at that time, see w->place */
+	uint32_t object;     /* of w->object; 0: not known */
+	uint32_t from_line;  /* of w->line; 0: not known */
 	uint32_t cpu;	     /* on which it ran, or had run; WAIT_NO_CPU: not recorded */
 	uint8_t reason;
 	bool sampled; /* its chain was recorded while some switches had one only */
@@ -125,6 +141,19 @@ struct wait_at { /* a place of waits */
 	struct wait_time t;
 };
 
+/* A call that waits, in code outside of the C library. */
+struct wait_line {
+	uint32_t image, place;
+	uint64_t addr; /* in the image, of the call */
+};
+
+struct wait_thing {		      /* what was waited for, and where from */
+	uint32_t object, line, place; /* 0: not known */
+	uint8_t reason;
+	uint64_t looks; /* the time is an estimate from so many, and t.n is 0; 0: it is exact */
+	struct wait_time t;
+};
+
 struct wait_waker {
 	uint32_t waker, place, thread;
 	uint8_t reason; /* that it ended */
@@ -145,6 +174,11 @@ struct wait {
 	size_t n_place_sums, n_chain_sums;
 	struct wait_waker *waker; /* longest first */
 	size_t n_wakers;
+	struct wait_thing *thing; /* longest first; blocked and throttled only */
+	size_t n_things;
+	struct strtab object;	/* names, 0: "" */
+	struct wait_line *line; /* 0: none */
+	size_t n_lines;
 	struct chain_tree chain; /* frames: places, outermost next to the root */
 	uint32_t *chain_place;	 /* by chain: the function that waits, as in place_sum */
 	struct wait_place *place;
@@ -169,23 +203,14 @@ struct wait_opts {
 
 /* ERR_NOT_FOUND: the recording has no switches, or no times; the hint has the command that gets
  * them. */
-int wait_build(struct wait **out, const struct pd *rec, const struct spaces *spaces,
+int wait_build(struct wait **out, const struct pd *rec, struct spaces *spaces,
 	       const struct wait_opts *opts, struct err *err) MUST_USE;
 /* The same in a walk with others: begin adds a visitor to a pass of any selection, end is called
  * after the walk; again it does nothing. */
 struct pass;
-int wait_begin(struct wait **out, struct pass *pass, const struct pd *rec,
-	       const struct spaces *spaces, const struct wait_opts *opts, struct err *err) MUST_USE;
+int wait_begin(struct wait **out, struct pass *pass, const struct pd *rec, struct spaces *spaces,
+	       const struct wait_opts *opts, struct err *err) MUST_USE;
 int wait_end(struct wait *w, struct err *err) MUST_USE;
-/* The thread was seen waiting in a function of the kernel, so often. wait_looked divides the waits
- * without a chain among reasons by that: in thread.time, not in spans and sums. Threads with a
- * reused number, or that were seldom seen, are left alone. */
-struct wait_look {
-	uint32_t tid;
-	uint64_t times;
-	const char *function;
-};
-void wait_looked(struct wait *w, const struct wait_look *look, size_t n); /* by thread */
 /* Returns true if there is anything to build from. Costs nothing. */
 bool wait_able(const struct pd *rec);
 /* Returns the part of its life in one state; WAIT_STATES: in all of them. */

@@ -33,13 +33,6 @@
 
 struct sampling;
 
-/* run: how often a thread was seen waiting in a function of the kernel. */
-struct sampling_wchan {
-	uint32_t tid;
-	uint64_t times;
-	const char *function;
-};
-
 struct sampling_result {
 	uint64_t samples, bytes;
 	bool kept;		 /* in the file; else an older file of this name is still there */
@@ -69,8 +62,6 @@ struct sampling_result {
 	/* -g=unwind: of how many samples of user space the callers were looked for; whole: up to
 	 * the thread's beginning; cut: the copied piece of the stack was too short. */
 	uint64_t unwound, unwound_whole, unwound_cut;
-	const struct sampling_wchan *wchan; /* by tid; in the arena of the opts */
-	size_t n_wchans;
 };
 
 /* One of `path` and `live` is NULL; live: whole records one by one, each end of a round. Their

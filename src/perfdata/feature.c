@@ -9,6 +9,7 @@
 #include "perfdata/perfdata_int.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 struct feature {
 	struct pd *rec;
@@ -325,7 +326,7 @@ static void take_caches(struct feature *f)
 		f->c.bad = true;
 		return;
 	}
-	n = get_count(f, 28);
+	n = get_count(f, 29);
 	v = n ? get_mem(f, n, sizeof(*v)) : NULL;
 	if (!v)
 		return;
@@ -580,6 +581,78 @@ static void take_places(struct feature *f)
 		return;
 	f->rec->info.places = v;
 	f->rec->info.n_places = n;
+}
+
+static int by_thread(const void *pa, const void *pb)
+{
+	const struct pd_look *a = pa, *b = pb;
+
+	if (a->tid != b->tid)
+		return a->tid < b->tid ? -1 : 1;
+	return (a->from > b->from) - (a->from < b->from);
+}
+
+static int by_descriptor(const void *pa, const void *pb)
+{
+	const struct pd_fd_look *a = pa, *b = pb;
+
+	if (a->pid != b->pid || a->fd != b->fd)
+		return a->pid != b->pid ? (a->pid < b->pid ? -1 : 1) : a->fd < b->fd ? -1 : 1;
+	return (a->from > b->from) - (a->from < b->from);
+}
+
+static void take_looks(struct feature *f)
+{
+	uint32_t n = get_count(f, 54);
+	struct pd_look *v = n ? get_mem(f, n, sizeof(*v)) : NULL;
+
+	for (uint32_t i = 0; v && i < n; i++) {
+		uint32_t kind;
+
+		v[i].pid = cur_u32(&f->c);
+		v[i].tid = cur_u32(&f->c);
+		v[i].times = cur_u64(&f->c);
+		v[i].from = cur_u64(&f->c);
+		v[i].until = cur_u64(&f->c);
+		kind = cur_u32(&f->c);
+		v[i].kind = kind < PD_OBJECTS ? (enum pd_object)kind : PD_OBJECT_NONE;
+		v[i].value = cur_u64(&f->c);
+		v[i].function = get_text(f);
+		v[i].text = get_text(f);
+	}
+	if (!v || f->c.bad)
+		return;
+	qsort(v, n, sizeof(*v), by_thread);
+	f->rec->info.look = v;
+	f->rec->info.n_looks = n;
+}
+
+static void take_fd_looks(struct feature *f)
+{
+	uint32_t n = get_count(f, 29);
+	struct pd_fd_look *v = n ? get_mem(f, n, sizeof(*v)) : NULL;
+
+	for (uint32_t i = 0; v && i < n; i++) {
+		v[i].pid = cur_u32(&f->c);
+		v[i].fd = cur_u32(&f->c);
+		v[i].from = cur_u64(&f->c);
+		v[i].until = cur_u64(&f->c);
+		v[i].text = get_text(f);
+	}
+	if (!v || f->c.bad)
+		return;
+	qsort(v, n, sizeof(*v), by_descriptor);
+	f->rec->info.fd_look = v;
+	f->rec->info.n_fd_looks = n;
+}
+
+static void take_waited(struct feature *f)
+{
+	if (cur_u32(&f->c) != PD_WAITED_VERSION)
+		return;
+	take_looks(f);
+	if (!f->c.bad)
+		take_fd_looks(f);
 }
 
 /* ---- the table ---- */

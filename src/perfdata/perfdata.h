@@ -34,6 +34,7 @@
 #include "base/bytes.h"
 #include "base/err.h"
 #include "base/perf_abi.h"
+#include "perfdata/waited.h"
 
 struct pd;
 
@@ -204,6 +205,9 @@ struct pd_info {
 	const struct pd_place *places;
 	size_t n_places;
 	struct pd_left_out left_out;
+	const struct pd_look *look;	  /* CYCLADE_WAITED, by tid and time */
+	const struct pd_fd_look *fd_look; /* by pid, fd and time */
+	size_t n_looks, n_fd_looks;
 	uint64_t features[4];	  /* the bitmap as it stood */
 	uint64_t features_bad[4]; /* present, but not readable: skipped and noted */
 };
@@ -420,6 +424,9 @@ int pd_sample_parse(const struct pd *rec, const struct pd_record *r,
 void pd_event_layout(struct pd_event *ev);
 int pd_sample_parse_of(const struct pd_event *ev, const struct pd_record *r,
 		       struct pd_sample *out) MUST_USE;
+/* A 64-bit program's register: the bit of `which` in perf's numbering. False: it was not recorded.
+ */
+bool pd_user_register(const struct pd_sample *s, uint64_t which, uint64_t *out);
 /* Copies a sample without the fields of `drop` (of ADDR, CPU, PERIOD and those of varying size)
  * into `out`, and appends `n` entries to its call chain, or as many as a record has room for. `out`
  * has room for the record and all of them. The new size; -1: its fields do not fit into it. */

@@ -371,6 +371,17 @@ static void get_fixed(const struct pd_layout *at, const uint8_t *p, struct pd_sa
 		s->period = ld64(p + at->period);
 }
 
+bool pd_user_register(const struct pd_sample *s, uint64_t which, uint64_t *out)
+{
+	const struct pd_regs *r = &s->regs_user;
+
+	if (!(s->has & PERF_SAMPLE_REGS_USER) || r->abi != PERF_SAMPLE_REGS_ABI_64 ||
+	    !(r->mask & which) || !r->v)
+		return false;
+	*out = ld64(r->v + 8 * __builtin_popcountll(r->mask & (which - 1)));
+	return true;
+}
+
 int pd_sample_parse_of(const struct pd_event *ev, const struct pd_record *r, struct pd_sample *out)
 {
 	uint64_t type = ev->attr.sample_type;

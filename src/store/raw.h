@@ -24,7 +24,7 @@
 struct raw_run {
 	const char *input;    /* as it was named */
 	const struct pd *rec; /* NULL: it is no recording, and has no rows */
-	const struct spaces *spaces;
+	struct spaces *spaces;
 	unsigned machine; /* EM_*, to unwind call chains */
 };
 

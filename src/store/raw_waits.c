@@ -81,6 +81,9 @@ RAW_GET(wait_comm, out->text = waiting_thread(raw)->comm)
 RAW_GET(wait_cpu, raw_put(out, wait_span_of(raw)->cpu != WAIT_NO_CPU, wait_span_of(raw)->cpu))
 RAW_GET(wait_state, out->text = wait_state_name(wait_reasons[wait_span_of(raw)->reason].state))
 RAW_GET(wait_reason, out->text = wait_reasons[wait_span_of(raw)->reason].name)
+RAW_GET(wait_object,
+	const char *name = strtab_get(&raw_of(raw)->wait->object, wait_span_of(raw)->object);
+	out->text = *name ? name : NULL)
 RAW_GET(wait_guessed, out->n = wait_span_of(raw)->guessed)
 
 static const char *dso_of_place(const struct raw_of *of, uint32_t place)

@@ -53,13 +53,17 @@ static void keep_results(struct wait_work *k)
 	free(k->slice_of);
 	free(k->reason);
 	free(k->interrupt);
+	free(k->object);
+	vec_free(&k->arg);
+	u64map_free(&k->arg_at);
+	free(k->line_of);
 	wait_scan_free(k);
 	w->work = NULL;
 	free(k);
 }
 
-int wait_begin(struct wait **out, struct pass *pass, const struct pd *rec,
-	       const struct spaces *spaces, const struct wait_opts *opts, struct err *err)
+int wait_begin(struct wait **out, struct pass *pass, const struct pd *rec, struct spaces *spaces,
+	       const struct wait_opts *opts, struct err *err)
 {
 	struct wait_work *k;
 
@@ -86,15 +90,19 @@ int wait_end(struct wait *w, struct err *err)
 		return 0;
 	wait_scan_end(k);
 	ret = wait_track(k, err) || wait_donate(k, err) || wait_name(k, err) ? -1 : 0;
-	if (!ret)
+	if (!ret) {
+		wait_objects(k);
 		wait_sum(k);
-	if (!ret)
 		wait_bars(k);
+		w->thread = k->thread.v;
+		w->n_threads = k->thread.n;
+		wait_looked(k);
+	}
 	keep_results(k);
 	return ret;
 }
 
-int wait_build(struct wait **out, const struct pd *rec, const struct spaces *spaces,
+int wait_build(struct wait **out, const struct pd *rec, struct spaces *spaces,
 	       const struct wait_opts *opts, struct err *err)
 {
 	const struct pass_opts po = { .progress = opts->progress,
@@ -146,6 +154,9 @@ void wait_free(struct wait *w)
 	free(w->place_sum);
 	free(w->chain_sum);
 	free(w->waker);
+	free(w->thing);
+	free(w->line);
+	strtab_free(&w->object);
 	chain_free(&w->chain);
 	free(w);
 }

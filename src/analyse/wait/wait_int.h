@@ -30,6 +30,7 @@ enum fact_kind {
 struct fact {
 	uint64_t time;
 	uint32_t tid, pid, cpu, chain;
+	uint32_t arg; /* 1 + its place in wait_work.arg: of the call that it is in; 0: none */
 	union {
 		uint32_t waker;
 		uint32_t ran; /* FACT_RUNTIME: at most UINT32_MAX */
@@ -66,7 +67,7 @@ int frames_name(struct wait_frames *f, const struct spaces *sp, struct err *err)
 /* But for the places, which are the caller's then. */
 void frames_free(struct wait_frames *f);
 
-struct memo { /* a chain that was seen before, and from when to when it means the same */
+struct memo { /* a chain, or an object, that was seen before, and when it means the same */
 	uint64_t from, until;
 	uint32_t chain;
 };
@@ -111,7 +112,7 @@ struct wait_scan;
 struct wait_work {
 	struct wait_scan *scan; /* until the walk is over */
 	const struct pd *rec;
-	const struct spaces *sp;
+	struct spaces *sp;
 	struct wait_opts opts;
 	struct wait *out;
 	VEC(struct fact) fact;
@@ -122,15 +123,20 @@ struct wait_work {
 	VEC(struct wait_thread) thread;
 	VEC(struct wait_span) span;
 	VEC(struct donor_slice) slice;
-	VEC(uint32_t) donor;   /* chains */
-	uint32_t *slice_of;    /* by span, if it is guessed */
-	uint8_t *reason;       /* by chain of out->chain */
-	uint32_t *at;	       /* the same: its place */
-	bool *interrupt;       /* the same: an interrupt ran it */
+	VEC(uint32_t) donor; /* chains */
+	uint32_t *slice_of;  /* by span, if it is guessed */
+	uint8_t *reason;     /* by chain of out->chain */
+	uint32_t *at;	     /* the same: its place */
+	bool *interrupt;     /* the same: an interrupt ran it */
+	uint8_t *object;     /* the same: enum pd_object, by its system call */
+	VEC(uint64_t) arg;   /* distinct first arguments of calls */
+	struct u64map arg_at;
+	uint32_t *line_of;     /* by chain of chains.raw: 1 + its frame outside of the C library */
 	uint64_t begins;       /* switches are recorded since then */
 	uint64_t first_sample; /* its time; UINT64_MAX: there is none */
 	bool has_switch_records;
 	bool hidden;  /* tasks that are not idle have the number 0: another PID namespace */
+	bool unwound; /* chains of switches have all frames of user space */
 	bool thinned; /* chains of some switches were recorded, at least at times */
 };
 
@@ -141,7 +147,23 @@ int wait_track(struct wait_work *k, struct err *err) MUST_USE;
 /* Needs the spans of wait_track: their chains and reasons are not named yet. */
 int wait_donate(struct wait_work *k, struct err *err) MUST_USE;
 int wait_name(struct wait_work *k, struct err *err) MUST_USE;
+/* Of each raw chain the frame outside of the C library. */
+void wait_lines(struct wait_work *k);
+/* The objects of spans, which have the places of arguments until then. */
+void wait_objects(struct wait_work *k);
 void wait_sum(struct wait_work *k);
+/* By what was seen in /proc: after wait_sum. */
+void wait_looked(struct wait_work *k);
+/* Sums by thing; those of looks are added. */
+struct wait_things {
+	struct u64map at, by_thread;
+	VEC(struct wait_thing) v;
+};
+void things_add(struct wait_things *t, struct wait *w, uint32_t thread, const struct wait_thing *x);
+void things_end(struct wait_things *t, struct wait *w);
+/* The name's number; 0: not known. `pid`, `time`: of the thread that waits. */
+uint32_t object_number(struct wait_work *k, enum pd_object kind, uint64_t value, const char *text,
+		       uint32_t pid, uint64_t time);
 /* The bars of its sums. */
 void wait_bars(struct wait_work *k);
 

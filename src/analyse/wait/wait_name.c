@@ -95,7 +95,27 @@ static bool is_gate(const char *name, size_t len)
 /* "ksys_read", "__arm64_sys_futex": the system call, as the kernel's own function of it. */
 static bool is_system_call(const char *name, size_t len)
 {
-	return memmem(name, len, "sys_", 4) && !cause_is_name(name, len, "x64_sys_call");
+	return (memmem(name, len, "sys_", 4) && !cause_is_name(name, len, "x64_sys_call")) ||
+	       cause_is_name(name, len, "kernel_wait4");
+}
+
+/* What the call is for. The outermost function of it may have been left for another:
+ * "__x64_sys_read", "ksys_read", "kernel_wait4". */
+static enum pd_object call_object(const struct wait_work *k, uint32_t call)
+{
+	size_t len;
+	const char *name = name_cause_at(k, call, &len), *at;
+	unsigned arg;
+
+	if (!call || (len >= 6 && !memcmp(name, "__ia32", 6)))
+		return PD_OBJECT_NONE; /* its arguments are in other registers */
+	if (cause_is_name(name, len, "kernel_wait4"))
+		return PD_OBJECT_PID;
+	at = memmem(name, len, "sys_", 4);
+	if (!at)
+		return PD_OBJECT_NONE;
+	at += 4;
+	return pd_call_object(at, len - (size_t)(at - name), &arg);
 }
 
 struct user_place {
@@ -151,6 +171,7 @@ static void judge_chain(struct wait_work *k, uint32_t chain)
 		    (here == WAIT_FAULT && (reason == WAIT_IO || reason == WAIT_KERNEL)))
 			reason = here;
 	}
+	k->object[chain] = (uint8_t)call_object(k, call);
 	k->reason[chain] = (uint8_t)(reason == WAIT_REASONS ? WAIT_OTHER : reason);
 	if (user.gates == 1 && call)
 		k->at[chain] = call;
@@ -182,12 +203,15 @@ int wait_name(struct wait_work *k, struct err *err)
 		goto out;
 	k->reason = xcalloc(k->out->chain.n + 1, sizeof(*k->reason));
 	k->at = xcalloc(k->out->chain.n + 1, sizeof(*k->at));
+	k->object = xcalloc(k->out->chain.n + 1, sizeof(*k->object));
 	k->interrupt = xcalloc(k->out->chain.n + 1, sizeof(*k->interrupt));
 	for (uint32_t i = 1; i < k->out->chain.n; i++)
 		judge_chain(k, i);
+	wait_lines(k);
 	vec_each (&k->span, struct wait_span *, s) {
 		uint32_t wake = to[s->waker_place];
 
+		s->from_line = s->guessed ? 0 : k->line_of[s->chain];
 		s->chain = to[s->chain];
 		s->waker_place = k->at[wake];
 		if (s->waker != WAIT_NOBODY && k->interrupt[wake]) {

@@ -36,9 +36,10 @@ enum event_kind {
 
 struct wait_scan {
 	struct wait_work *k;
-	uint8_t *kind;	    /* by event */
-	uint64_t paused;    /* since then switches are not recorded; 0: they are */
-	VEC(uint64_t) last; /* by CPU + 1: the time of its last record; 0: CPU not recorded */
+	uint8_t *kind;		 /* by event */
+	uint64_t first_argument; /* its register; 0: of a machine that we do not know */
+	uint64_t paused;	 /* since then switches are not recorded; 0: they are */
+	VEC(uint64_t) last;	 /* by CPU + 1: the time of its last record; 0: CPU not recorded */
 };
 
 static enum event_kind fact_kind_of(const struct pd_event *e, bool has_waking)
@@ -177,6 +178,27 @@ static void take_wake(struct wait_scan *c, const struct pass_sample *s, struct f
 		put_fact(c, f);
 }
 
+#define X86_DI	 (1ULL << 5) /* PERF_REG_X86_DI, _ARM64_X0: the first argument of a call */
+#define ARM64_X0 1ULL
+
+static void take_argument(struct wait_scan *c, const struct pass_sample *s, struct fact *f)
+{
+	struct wait_work *k = c->k;
+	struct pd_sample x;
+	uint64_t arg, *at;
+	bool fresh;
+
+	if (!c->first_argument || !(s->ev->attr.sample_type & PERF_SAMPLE_REGS_USER) ||
+	    pd_sample_parse(k->rec, s->r, &x) || !pd_user_register(&x, c->first_argument, &arg))
+		return;
+	at = u64map_xat(&k->arg_at, arg, &fresh);
+	if (fresh) {
+		*at = k->arg.n;
+		vec_xpush(&k->arg, arg);
+	}
+	f->arg = (uint32_t)*at + 1;
+}
+
 /* The kernel brought the thread's runtime up to date, which it does at ticks and at switches. */
 static void take_runtime(struct wait_scan *c, const struct pass_sample *s, struct fact *f)
 {
@@ -237,6 +259,7 @@ static int on_fact_sample(void *ctx, const struct pass_sample *s, struct err *er
 	case EVENT_SOME:
 	case EVENT_RARE:
 		f.kind = (uint8_t)(FACT_STACK + c->kind[s->event] - EVENT_STACK);
+		take_argument(c, s, &f);
 		if (tid)
 			own_thread(c, &f);
 		return 0;
@@ -384,13 +407,20 @@ void wait_scan_begin(struct wait_work *k, struct pass *pass)
 	size_t n;
 	const struct pd_event *ev = pd_events(k->rec, &n);
 
+	const char *arch = pd_info(k->rec)->arch;
+
 	k->scan = c;
 	c->k = k;
+	c->first_argument = !arch		       ? 0
+			    : !strcmp(arch, "x86_64")  ? X86_DI
+			    : !strcmp(arch, "aarch64") ? ARM64_X0
+						       : 0;
 	k->out->from = k->first_sample = UINT64_MAX;
 	c->kind = xcalloc(n + 1, sizeof(*c->kind));
 	for (size_t i = 0; i < n; i++) {
 		c->kind[i] = (uint8_t)fact_kind_of(&ev[i], has_waking);
 		k->out->has_wakings |= c->kind[i] == EVENT_WAKE;
+		k->unwound |= c->kind[i] == EVENT_STACK && ev[i].attr.exclude_callchain_user;
 		k->thinned |=
 			(c->kind[i] == EVENT_SOME || c->kind[i] == EVENT_RARE) && ev[i].samples;
 	}

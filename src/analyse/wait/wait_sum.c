@@ -23,6 +23,7 @@ struct summing {
 	struct u64map by_place, by_chain, by_waker;
 	VEC(struct wait_at) place, chain;
 	VEC(struct wait_waker) waker;
+	struct wait_things things;
 };
 
 /* ---- wakers: by waker, its place, the thread woken and its reason
@@ -69,6 +70,21 @@ static void add_at(struct summing *m, const struct wait_span *s)
 	add_waited(&m->chain.v[*at].t, time);
 }
 
+static void add_thing(struct summing *m, const struct wait_span *s)
+{
+	uint64_t time = s->until - s->from;
+	const struct wait_thing x = { .object = s->object,
+				      .line = s->from_line,
+				      .place = m->k->at[s->chain],
+				      .reason = s->reason,
+				      .t = { 1, time, time, 0 } };
+
+	if (s->reason == WAIT_IDLE || s->reason == WAIT_BEFORE || s->reason == WAIT_NO_STACK ||
+	    (wait_reasons[s->reason].state != WAIT_BLOCKED && s->reason != WAIT_THROTTLED))
+		return;
+	things_add(&m->things, m->k->out, s->thread, &x);
+}
+
 static void add_waited_span(struct summing *m, const struct wait_span *s)
 {
 	struct wait_thread *t = &m->k->thread.v[s->thread];
@@ -86,6 +102,7 @@ static void add_waited_span(struct summing *m, const struct wait_span *s)
 	add_waited(&r->t, time);
 	r->bucket[63 - (unsigned)__builtin_clzll(time)]++;
 	add_at(m, s);
+	add_thing(m, s);
 	add_waker(m, s);
 }
 
@@ -169,6 +186,7 @@ void wait_sum(struct wait_work *k)
 	assert(all_hold(k->thread.n, i,
 			wait_thread_time(&k->thread.v[i], WAIT_STATES) ==
 				k->thread.v[i].until - k->thread.v[i].from));
+	things_end(&m.things, k->out);
 	vec_sort(&m.place, longest_at);
 	vec_sort(&m.chain, longest_at);
 	vec_sort(&m.waker, longest_waker);

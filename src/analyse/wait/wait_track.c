@@ -25,7 +25,7 @@ struct track { /* of a thread, now */
 	bool gone;	  /* not running: another thread has its CPU, since an unknown time */
 	uint32_t tellers; /* bit by fact_kind: of the last switch */
 	uint64_t since, exit, chain_at; /* chain_at: time of the last sample of a switch */
-	uint32_t chain, cpu;
+	uint32_t chain, arg, cpu;
 	uint64_t woken; /* 0: not yet */
 	uint32_t waker, waker_chain;
 };
@@ -141,6 +141,7 @@ static void close_span(struct tracking *t, const struct track *r, uint64_t until
 		return;
 	}
 	s.chain = r->chain;
+	s.object = r->arg; /* wait_object.c has the object */
 	s.sampled = r->sampled;
 	s.idled = r->preempted && r->idled;
 	s.reason = r->gone	  ? WAIT_LOST
@@ -199,7 +200,7 @@ static void contradict(struct tracking *t, struct track *r, uint64_t until, uint
 	after.running = !r->running;
 	after.preempted = after.begun = after.before = after.gone = false;
 	after.cpu = cpu;
-	after.chain = 0;
+	after.chain = after.arg = 0;
 	after.woken = 0;
 	after.since = gone.until;
 	close_span(t, r, gone.from);
@@ -234,7 +235,7 @@ static void lose_thread(struct tracking *t, struct track *r, uint64_t seen)
 	r->gone = true;
 	r->tellers = 0;
 	r->since = seen;
-	r->chain = 0;
+	r->chain = r->arg = 0;
 	r->woken = 0;
 	r->waker = WAIT_NOBODY;
 }
@@ -445,7 +446,7 @@ static void take_out(struct tracking *t, struct track *r, const struct fact *f)
 		r->sampled = r->there = r->idled = false;
 		r->tellers = 0;
 		r->since = f->time;
-		r->chain = 0;
+		r->chain = r->arg = 0;
 		r->woken = 0;
 		r->waker = WAIT_NOBODY;
 		track_thread_of(t, r)->switches++;
@@ -457,6 +458,8 @@ static void take_out(struct tracking *t, struct track *r, const struct fact *f)
 	r->idled |= f->idled;
 	if (f->chain)
 		r->chain = f->chain;
+	if (f->arg)
+		r->arg = f->arg;
 	r->sampled |= f->kind == FACT_SOME;
 	if (f->cpu != WAIT_NO_CPU)
 		r->cpu = f->cpu;

@@ -40,8 +40,6 @@ struct run_summary {
 	double cpu_s;	    /* of all threads together; NAN: not known */
 	struct recording rec;
 	struct profile *profile;
-	const struct sampling_wchan *wchan; /* with -r of the first run */
-	size_t n_wchans;
 	struct wait *w;
 	struct wait_view waits;	 /* of w */
 	const char *no_waits;	 /* why there is none */
@@ -109,8 +107,9 @@ static bool put_whom(struct buf *b, const struct measure_opts *o)
 
 	if (o->all)
 		buf_puts(b, " -a");
-	return put_list(b, "-p", &o->pid) & put_list(b, "-t", &o->tid) & put_list(b, "-u", &user) &
-	       put_list(b, "-C", &cpus) & put_list(b, "-G", &o->cgroup);
+	return put_list(b, "-p", &o->pid) && put_list(b, "-t", &o->tid) &&
+	       put_list(b, "-u", &user) && put_list(b, "-C", &cpus) &&
+	       put_list(b, "-G", &o->cgroup);
 }
 
 /* `cyclade VERB -- PROGRAM` of the one that ran, or `cyclade VERB -p PID`. */
@@ -236,19 +235,6 @@ static uint64_t switches_of(const struct pd *rec)
 	return sum;
 }
 
-static int add_wchans(struct run_summary *o, struct err *err)
-{
-	struct wait_look *v = arena_alloc(&o->cli->arena, (o->n_wchans + 1) * sizeof(*v));
-
-	if (!v)
-		return err_nomem(err);
-	for (size_t i = 0; i < o->n_wchans; i++)
-		v[i] = (struct wait_look){ o->wchan[i].tid, o->wchan[i].times,
-					   o->wchan[i].function };
-	wait_looked(o->w, v, o->n_wchans);
-	return 0;
-}
-
 /* Who waited: of a program that only worked, too. If that cannot be known, there is a reason. */
 static int look_who(struct run_summary *o, struct err *err)
 {
@@ -261,8 +247,6 @@ static int look_who(struct run_summary *o, struct err *err)
 		return 0;
 	}
 	if (!wait_build(&o->w, o->rec.rec, o->rec.spaces, &wo, &why)) {
-		if (add_wchans(o, err))
-			return -1;
 		wait_view_order(&o->waits, o->w);
 		return 0;
 	}
@@ -428,17 +412,10 @@ static void end_look(struct run_summary *o)
 	recording_close(&o->rec);
 }
 
-static void keep_wchans(struct run_summary *o)
-{
-	o->wchan = o->res->wchan;
-	o->n_wchans = o->res->n_wchans;
-}
-
 static int report(struct run_summary *o, struct err *err)
 {
 	int rc = -1;
 
-	keep_wchans(o);
 	if (!sampled_tree_report(o->t, &o->tree, err)) {
 		fill_head(o);
 		rc = (o->res->kept && look_where(o, err)) || put_document(o, err) ? -1 : 0;
@@ -548,8 +525,6 @@ static int run_once(struct sampling **s, struct run_summary *o, const struct mea
 	    sampling_after(*s, err))
 		return -1;
 	res = o->res;
-	if (!r->file.n)
-		keep_wchans(o);
 	*more = !res->interrupted && r->file.n + 1 < r->wanted;
 	if (!res->interrupted || !r->file.n)
 		return run_repeats_add(r, res, o->t, err);

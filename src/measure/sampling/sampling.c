@@ -76,7 +76,7 @@ static int open_sampling_counters(struct sampling *r, struct err *err)
 				    .n_tasks = r->k.who.tasks.n,
 				    .cgroup_fd = r->k.who.cgroup_fd,
 				    .ring_bytes = r->ring_bytes,
-				    .flush_ms = sampling_watches(r) ? 100 : 0, /* and looks */
+				    .flush_ms = sampling_looks(r) ? 100 : 0,
 				    .in_order = r->fields.unwinds,
 				    .jitter = r->opts.jitter,
 				    .seed = r->opts.jitter > 0 ? any_number() : 0 };
@@ -350,7 +350,7 @@ int sampling_prepare(struct sampling *r, struct err *err)
 	sampling_tree_begin(r);
 	return open_sampling_counters(r, err) || begin_cuts(r, err) || begin_records(r, err) ||
 			       begin_filter(r, err) || sampling_wait_begin(r, err) ||
-			       sampling_switch_begin(r, err)
+			       sampling_switch_begin(r, err) || sampling_looks_begin(r, err)
 		       ? -1
 		       : 0;
 }
@@ -464,7 +464,6 @@ static void take_results(struct sampling *r)
 	r->result.interrupted = c->interrupted;
 	r->result.early = c->early;
 	r->result.outlived = c->outlived;
-	wchan_take(r->switches.wchans, r->arena, &r->result);
 }
 
 /* Interrupted before the first sample: nothing that is worth an older recording. */
@@ -638,6 +637,7 @@ void sampling_close(struct sampling *r)
 	recorder_close(r->recorder);
 	sampling_wait_end(r);
 	sampling_switch_end(r);
+	sampling_looks_end(r);
 	(void)pthread_mutex_destroy(&r->wait.lock);
 	counters_close(r->watch);
 	pdw_close(r->sink.writer);

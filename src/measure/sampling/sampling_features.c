@@ -48,6 +48,7 @@ enum { /* feature bits */
        FEAT_CYCLADE_PLACES = 193,
        FEAT_CYCLADE_HEAP = 194,
        FEAT_CYCLADE_LEFT_OUT = 195,
+       FEAT_CYCLADE_WAITED = 196,
 };
 
 /* misc of an entry of BUILD_ID: the number of bytes stands behind them */
@@ -495,6 +496,11 @@ static bool left_out(struct sampling *r, struct buf *b)
 	return keep || fields;
 }
 
+static bool waited(struct sampling *r, struct buf *b)
+{
+	return wchan_put(r->sink.looks, b);
+}
+
 /* perf opens no recording of tracepoints without their formats. */
 static bool tracepoints(struct sampling *r, struct buf *b)
 {
@@ -550,6 +556,7 @@ static const struct feature_row {
 	{ FEAT_CYCLADE_PLACES, places, false },
 	{ FEAT_CYCLADE_HEAP, sampling_heap_logs, false },
 	{ FEAT_CYCLADE_LEFT_OUT, left_out, false },
+	{ FEAT_CYCLADE_WAITED, waited, false },
 };
 
 static int put_feature(struct sampling *r, const struct feature_row *f, bool early, struct err *err)

@@ -66,10 +66,10 @@ static struct attr_opts attr_wishes(const struct sampling *r)
 	w.wish.branch |= o->branch_filter != NULL;
 	sampling_fields_wish(r, &w);
 	/* logs of allocations and pauses of switch records have times that programs can read */
-	wish_clock(&w, o->clockid	     ? o->clockid
-		       : o->heap	     ? "raw"
-		       : sampling_watches(r) ? "mono"
-					     : NULL);
+	wish_clock(&w, o->clockid	   ? o->clockid
+		       : o->heap	   ? "raw"
+		       : sampling_looks(r) ? "mono"
+					   : NULL);
 	for (size_t i = 0; i < r->events.ev.n; i++)
 		w.data_maps |= attr_copies_stack(attr_chain_of(&r->events.ev.v[i], &w));
 	if (r->k.machine.max_sample_rate && w.freq > r->k.machine.max_sample_rate) {

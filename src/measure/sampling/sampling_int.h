@@ -146,7 +146,6 @@ struct switch_watch {
 	bool paused;
 	uint64_t until;
 	struct switch_counts switches;
-	struct wchan_sampler *wchans; /* NULL: there are none */
 };
 
 /* -g=unwind: callers are found while recording (sampling_unwind.c). */
@@ -193,6 +192,9 @@ struct sink {
 	uint64_t first_time, last_time;
 	uint8_t *cut; /* a record that is not whole yet */
 	size_t cut_have, cut_size;
+	struct wchan_sampler *looks; /* NULL: nobody looks */
+	clockid_t looks_clock;
+	struct wanted *events; /* finds the event of a sample, for its registers; NULL */
 	struct sink_state state;
 	bool fresh; /* something came since the last round */
 	atomic_bool failed;
@@ -370,19 +372,19 @@ bool sampling_watches(const struct sampling *r);
 void sampling_switch_attr(const struct sampling *r, size_t i, struct perf_event_attr *a);
 int sampling_switch_begin(struct sampling *r, struct err *err) MUST_USE;
 void sampling_switch_end(struct sampling *r);
-/* On the draining thread: a record of a task; the end of a round, which may write records. */
-void sampling_switch_task(const struct switch_watch *w, const uint8_t *p,
-			  size_t size); /* NULL is fine */
+/* On the draining thread: the end of a round, which may write records. */
 int sampling_switch_round(struct switch_watch *w, bool *wrote, struct err *err) MUST_USE;
 
-/* run: in which functions of the kernel threads wait (sampling_wchan.c): these, and those that
- * begin. NULL: out of memory. */
+/* run, --wait: what these threads, and those that begin, wait for (sampling_wchan.c). NULL: out of
+ * memory. */
 struct wchan_sampler *wchan_new(const pid_t *task, size_t n);
-/* On the draining thread: FORK and EXIT; the end of a round. */
+/* On the draining thread: FORK and EXIT; a switch within a call with this first argument; the end
+ * of a round. */
 void wchan_task(struct wchan_sampler *l, const uint8_t *p, size_t size);
+void wchan_saw(struct wchan_sampler *l, uint32_t pid, uint64_t arg, uint64_t now);
 void wchan_round(struct wchan_sampler *l, uint64_t now);
-/* Copies the samples into the arena; l may be NULL. */
-void wchan_take(const struct wchan_sampler *l, struct arena *a, struct sampling_result *r);
+/* Puts the feature CYCLADE_WAITED; false: there is nothing. l may be NULL. */
+bool wchan_put(const struct wchan_sampler *l, struct buf *b);
 void wchan_free(struct wchan_sampler *l); /* NULL is fine */
 
 /* --heap: a directory for the logs and the environment by which the program finds it; call before
@@ -392,6 +394,15 @@ bool sampling_heap_logs(struct sampling *r, struct buf *b);
 /* Removes the logs, once the recording's features have them. False: there are none. */
 bool sampling_heap_release(struct sampling *r);
 void sampling_heap_end(struct sampling *r);
+
+/* run, --wait: what threads wait for. Registers of switches are looked at on the draining thread.
+ */
+uint64_t sampling_looks_register(void); /* of PERF_REG_*: 0: none */
+bool sampling_looks(const struct sampling *r);
+int sampling_looks_begin(struct sampling *r, struct err *err) MUST_USE;
+void sampling_looks_sample(struct sink *s, const uint8_t *p, size_t size);
+void sampling_looks_round(struct sink *s);
+void sampling_looks_end(struct sampling *r);
 
 /* While it records whole CPUs; at the end it is noted which of them went offline. */
 void sampling_watch_begin(struct sampling *r);

@@ -88,10 +88,12 @@ int sink_note(struct sink *s, const uint8_t *p, size_t size, struct err *err)
 		return note_file(s, p, size, err);
 	case PERF_RECORD_FORK:
 		s->forks++;
-		sampling_switch_task(s->watch, p, size);
+		if (s->looks)
+			wchan_task(s->looks, p, size);
 		return 0;
 	case PERF_RECORD_EXIT:
-		sampling_switch_task(s->watch, p, size);
+		if (s->looks)
+			wchan_task(s->looks, p, size);
 		return 0;
 	case PERF_RECORD_LOST:
 		s->lost += size >= HEAD + 16 ? ld64(p + HEAD + 8) : 0;
@@ -149,6 +151,8 @@ static int on_record(struct sink *s, const uint8_t *p, size_t size, struct err *
 	if (s->unwound && unwound_note(s->unwound, p, size, err))
 		return -1;
 
+	if (s->events && ld32(p) == PERF_RECORD_SAMPLE)
+		sampling_looks_sample(s, p, size);
 	if (s->recorder && ld32(p) == PERF_RECORD_SAMPLE && size >= s->tid_at + 4)
 		recorder_saw(s->recorder, ld64(p + HEAD), ld32(p + s->tid_at));
 	if (!sifts(s))
@@ -240,6 +244,7 @@ int sink_round(void *ctx, struct err *err)
 	struct sink *s = ctx;
 	bool wrote = false;
 
+	sampling_looks_round(s);
 	if (s->watch && sampling_switch_round(s->watch, &wrote, err))
 		return -1;
 	if (!s->fresh && !wrote)

@@ -94,15 +94,8 @@ int sampling_switch_begin(struct sampling *r, struct err *err)
 	if (!w->switches.n_cpus)
 		return 0;
 	w->of = r;
-	w->wchans = wchan_new(r->k.who.tasks.v, r->k.who.tasks.n);
 	r->sink.watch = w;
 	return 0;
-}
-
-void sampling_switch_task(const struct switch_watch *w, const uint8_t *p, size_t size)
-{
-	if (w && w->wchans)
-		wchan_task(w->wchans, p, size);
 }
 
 /* THROTTLE and UNTHROTTLE: the time, the counter's id twice, the end of a record of its event. */
@@ -166,8 +159,6 @@ int sampling_switch_round(struct switch_watch *w, bool *wrote, struct err *err)
 	uint64_t now = switch_clock(w->of), until, all;
 
 	*wrote = false;
-	if (w->wchans)
-		wchan_round(w->wchans, now);
 	if (w->paused) {
 		if (now < w->until)
 			return 0;
@@ -191,6 +182,4 @@ void sampling_switch_end(struct sampling *r)
 {
 	r->sink.watch = NULL;
 	switch_counts_end(&r->switches.switches);
-	wchan_free(r->switches.wchans);
-	r->switches.wchans = NULL;
 }

@@ -141,7 +141,13 @@ void sampling_wait_attr(const struct sampling *r, size_t i, struct perf_event_at
 		a->sample_type |= PERF_SAMPLE_READ;
 		a->read_format |= PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
 	}
-	if (!w->n_many || (!many && !is_in(w->few, w->n_few, i)))
+	if (!many && !is_in(w->few, w->n_few, i))
+		return;
+	if (a->type == PERF_TYPE_SOFTWARE && sampling_looks_register()) {
+		a->sample_type |= PERF_SAMPLE_REGS_USER;
+		a->sample_regs_user |= sampling_looks_register();
+	}
+	if (!w->n_many)
 		return;
 	if (many)
 		a->enable_on_exec = 0;

@@ -18,6 +18,8 @@ struct name { /* threads of one name */
 	const char *comm;
 	uint32_t tid;
 	uint64_t threads, waited, time[WAIT_REASONS];
+	uint32_t object; /* of the thread that waited longest for one */
+	uint64_t object_time;
 };
 
 struct names {
@@ -54,6 +56,10 @@ static void add_run_waits(struct names *all, const struct wait_thread *x)
 	name->waited += wait_thread_waited(x);
 	for (size_t k = 0; k < WAIT_REASONS; k++)
 		name->time[k] += x->time[k];
+	if (!name->object || name->object == x->object) {
+		name->object = x->object;
+		name->object_time += x->object_time;
+	}
 }
 
 /* Returns the reason of most of its waiting; NULL: not known. */
@@ -71,7 +77,7 @@ static const char *run_wait_mostly(const struct name *x)
 	return cpu > x->waited / 2 ? "for a CPU" : NULL;
 }
 
-static void put_run_wait_name(struct buf *b, const struct name *x)
+static void put_run_wait_name(struct buf *b, const struct wait *w, const struct name *x)
 {
 	char n[NUM_MAX], t[NUM_MAX];
 	const char *why = run_wait_mostly(x);
@@ -82,10 +88,13 @@ static void put_run_wait_name(struct buf *b, const struct name *x)
 	else
 		buf_printf(b, "thread '%s' %s", x->comm, num_seconds(t, (double)x->waited / 1e9));
 	if (why)
-		buf_printf(b, " (%s)", why);
+		buf_printf(b, " (%s", why);
+	if (why && x->object && x->object_time > x->waited / 2)
+		buf_printf(b, ": %s", strtab_get(&w->object, x->object));
+	buf_puts(b, why ? ")" : "");
 }
 
-static void put_run_wait_names(struct buf *b, struct names *all, bool first)
+static void put_run_wait_names(struct buf *b, const struct wait *w, struct names *all, bool first)
 {
 	char a[NUM_MAX];
 	size_t shown = 0;
@@ -101,7 +110,7 @@ static void put_run_wait_names(struct buf *b, struct names *all, bool first)
 		buf_puts(b, shown > 1 ? ", " : shown ? ", then " : !first ? " " : "; ");
 		if (!shown)
 			buf_puts(b, most->waited > all->waited / 2 ? "most of it " : "longest ");
-		put_run_wait_name(b, most);
+		put_run_wait_name(b, w, most);
 		most->waited = 0;
 	}
 	if (all->unknown > all->life / 20)
@@ -125,5 +134,5 @@ void run_put_waited(struct buf *b, const struct run_report *r)
 		buf_puts(b, "; in run 1");
 	for (size_t i = 0; i < r->waits->n; i++)
 		add_run_waits(&names, &r->waits->w->thread[r->waits->order[i]]);
-	put_run_wait_names(b, &names, !r->files);
+	put_run_wait_names(b, r->waits->w, &names, !r->files);
 }

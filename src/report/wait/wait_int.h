@@ -13,7 +13,7 @@
 
 extern const struct table_form wait_all_threads_form, wait_parts_form, wait_processes_form,
 	wait_reasons_form, wait_histogram_form, wait_functions_form, wait_stacks_form,
-	wait_wakers_form;
+	wait_things_form, wait_wakers_form;
 
 /* wait_place_tables.c: for flame graphs. */
 document_write_fn wait_folded;

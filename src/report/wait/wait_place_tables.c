@@ -5,6 +5,7 @@
 #include <inttypes.h>
 
 #include "base/text.h"
+#include "symbol/source.h"
 #include "report/wait/wait_int.h"
 
 /* c->which: offset of the place in a row. */
@@ -30,6 +31,92 @@ static const struct table_column function_columns[] = {
 const struct table_form wait_functions_form = { "functions", NULL, 0,
 						TABLE_COLUMNS(function_columns),
 						.rest = "function" };
+
+/* ---- what was waited for --------------------------------------------------------------------- */
+
+TABLE_ROW_AS(thing_of, struct wait_thing)
+
+TABLE_CELL(thing_waits, out->none = thing_of(r)->looks; out->n = thing_of(r)->t.n)
+TABLE_GET(thing_most)
+{
+	out->none = thing_of(r)->looks;
+	out->e.v = wait_seconds_of(thing_of(r)->t.most);
+	(void)t, (void)c;
+}
+
+TABLE_GET(thing_object)
+{
+	const char *name = strtab_get(&wait_view_of(t)->w->object, thing_of(r)->object);
+
+	(void)c;
+	out->text = *name ? name : NULL;
+	out->says = "not known";
+}
+
+static const struct wait_line *thing_line_of(const struct table *t, const struct table_row *r)
+{
+	return &wait_view_of(t)->w->line[thing_of(r)->line];
+}
+
+TABLE_GET(thing_caller)
+{
+	const struct wait *w = wait_view_of(t)->w;
+	const struct wait_place *p = &w->place[thing_line_of(t, r)->place];
+
+	(void)c;
+	out->text = thing_of(r)->line && p->symbol ? p->symbol->name : NULL;
+}
+
+TABLE_GET(thing_srcline)
+{
+	const struct wait_line *l = thing_line_of(t, r);
+	struct images *set = wait_view_of(t)->images;
+	struct err why = ERR_INIT;
+	const struct source *src;
+	struct source_line at;
+	uint64_t vaddr;
+
+	(void)c;
+	if (!thing_of(r)->line || l->image == IMAGE_NONE ||
+	    !image_to_vaddr(set, l->image, l->addr, &vaddr))
+		return;
+	src = source_of(set, l->image, &why);
+	if (!src)
+		return;
+	at = source_line(src, vaddr);
+	if (!at.file || !at.line)
+		return;
+	buf_printf(out->scratch, "%s:%" PRIu32, at.file, at.line);
+	out->text = buf_str(out->scratch);
+}
+
+#define THING(member) .which = offsetof(struct wait_thing, member)
+static const struct table_column thing_columns[] = {
+	WAIT_HOW_LONG(offsetof(struct wait_thing, t)),
+	COLUMN("waits", "times", T_COUNT, C_SPARSE, "how often", .get = thing_waits),
+	COLUMN("most_seconds", "longest", T_SECONDS, C_SPARSE, "the longest", .get = thing_most),
+	COLUMN("looks", "looks", T_COUNT, C_SPARSE | C_0_IS_NONE,
+	       "how often a thread was seen waiting for it; the time is an estimate from that. "
+	       "Null: it is not",
+	       TABLE_FIELD(struct wait_thing, looks)),
+	COLUMN("reason", "reason", T_TEXT, C_KEY, "for what kind", .get = wait_cell_reason,
+	       THING(reason)),
+	COLUMN("object", "object", T_TEXT, C_KEY | C_FLEX,
+	       "a variable, an allocation, a file, a socket, a process, a cgroup; null: not known",
+	       .get = thing_object),
+	COLUMN("caller", "in", T_TEXT, C_KEY | C_FLEX | C_SPARSE,
+	       "the innermost function outside of the C library, if no frame is missing",
+	       .get = thing_caller),
+	COLUMN("srcline", "line", T_TEXT, C_KEY | C_FLEX | C_KEEP_END | C_SPARSE, "where it waits",
+	       .get = thing_srcline),
+	COLUMN("function", "by", T_TEXT, C_KEY | C_FLEX | C_SPARSE,
+	       "the innermost function of the program", .get = place_function, THING(place)),
+};
+#undef THING
+const struct table_form wait_things_form = { "objects", "waited for", 0,
+					     TABLE_COLUMNS(thing_columns), .rest = "object" };
+
+/* ---- stacks ---------------------------------------------------------------------------------- */
 
 /* Frames are separated by ';'. */
 static void put_wait_place_frame(struct buf *b, const struct wait_view *v, uint32_t place)

@@ -55,9 +55,9 @@ static const struct table_form head_form = { "summary", NULL, TABLE_ONE | TABLE_
 					     TABLE_COLUMNS(head_columns) };
 
 static const struct table_form *const forms[] = {
-	&head_form,	      &recorded_form,	    &wait_all_threads_form, &wait_reasons_form,
-	&wait_functions_form, &wait_wakers_form,    &wait_stacks_form,	    &wait_parts_form,
-	&wait_processes_form, &wait_histogram_form, &recorded_losses_form
+	&head_form,	   &recorded_form,	 &wait_all_threads_form, &wait_reasons_form,
+	&wait_things_form, &wait_functions_form, &wait_wakers_form,	 &wait_stacks_form,
+	&wait_parts_form,  &wait_processes_form, &wait_histogram_form,	 &recorded_losses_form
 };
 static const struct format faces[] = { { "folded", wait_folded, true, true } };
 const struct document_form wait_document = { "wait", 2, forms, sizeof(forms) / sizeof(*forms),
@@ -111,7 +111,12 @@ static void add_wait_facts(struct document *d, const struct wait_view *v)
 	struct buf again = BUF_INIT;
 
 	(void)again_put(&again, v->source.info, "--wait", false);
-	if (!w->has_stacks)
+	if (!w->has_stacks && w->n_things)
+		document_fact(d, "reasons", false,
+			      "estimated: what threads were seen waiting for, ten times a second; "
+			      "each wait, and who ended it: %s",
+			      buf_str(&again));
+	else if (!w->has_stacks)
 		document_fact(d, "reasons", true,
 			      "not known: call chains of switches%s were not recorded: %s",
 			      w->has_wakings ? "" : ", and wake-ups,", buf_str(&again));
@@ -193,6 +198,7 @@ void wait_put(struct document *d, const struct wait_view *v)
 	add_wait_titles(d, v);
 	add_wait_table(d, v, &wait_all_threads_form, NULL, 0, 0);
 	add_wait_table(d, v, &wait_reasons_form, NULL, 0, 0);
+	add_wait_table(d, v, &wait_things_form, w->thing, sizeof(*w->thing), w->n_things);
 	add_wait_table(d, v, &wait_functions_form, w->place_sum, sizeof(*w->place_sum),
 		       w->n_place_sums);
 	add_wait_table(d, v, &wait_wakers_form, w->waker, sizeof(*w->waker), w->n_wakers);

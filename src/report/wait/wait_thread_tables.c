@@ -31,6 +31,15 @@ TABLE_GET(thread_most)
 	out->text = most < WAIT_REASONS ? wait_reasons[most].name : NULL;
 }
 
+TABLE_GET(thread_object)
+{
+	const struct wait_thread *x = r->p;
+
+	(void)c;
+	out->text = x->object ? strtab_get(&wait_view_of(t)->w->object, x->object) : NULL;
+	out->says = "";
+}
+
 TABLE_GET(thread_why)
 {
 	const struct wait *w = wait_view_of(t)->w;
@@ -49,6 +58,8 @@ static const struct table_column thread_columns[] = {
 	       OF(preempted)),
 	COLUMN("moved", "moved", T_COUNT, C_DATA, "times that it came to another CPU", OF(moved)),
 	COLUMN("reason", "mostly", T_TEXT, 0, "what it waited for longest", .get = thread_most),
+	COLUMN("object", "object", T_TEXT, C_FLEX | C_SPARSE,
+	       "that it waited for longest; null: not known", .get = thread_object),
 	COLUMN("looks", "looks", T_COUNT, C_DATA | C_0_IS_NONE,
 	       "how often it was seen waiting; reasons and their times are estimates from that. "
 	       "Null: they are not",
