@@ -365,6 +365,11 @@ int file_new_open(struct file_new *f, const char *path, mode_t mode, enum file_n
 		}
 	} else if (file_is_kept(&st)) {
 		return refuse_input(path, err);
+	} else if (ours && S_ISFIFO(st.st_mode)) {
+		return err_set(err, ERR_PERM,
+			       "%s: a FIFO that nobody named as an output: writing would wait for "
+			       "its reader",
+			       path);
 	} else if (!S_ISREG(st.st_mode)) {
 		/* not a regular file: written as it is. */
 		f->direct = true;

@@ -66,7 +66,7 @@ enum file_new_how {
 	/* Owner and permissions are those of a new file, whatever is replaced. */
 	FILE_NEW_FRESH = 1,
 	/* A name of ours (a default, a cache, a state), where others may have put something: a
-	 * link or a FIFO of another user, but root, is refused. Fresh, too. */
+	 * link or special file of another user, but root, and any FIFO, is refused. Fresh, too. */
 	FILE_NEW_OURS = 2 | FILE_NEW_FRESH,
 };
 
