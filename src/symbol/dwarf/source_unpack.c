@@ -69,19 +69,20 @@ static const char *section_bytes(const struct elf_file *f, const struct elf_sec 
 				  : NULL;
 }
 
-/* Into the next place of `m`. */
+/* Into the next place of `m`. *left is what all sections may yet have. */
 static bool take_section(struct source *s, struct src_elf *m, const struct elf_file *f,
-			 const struct elf_sec *sec, const char *path)
+			 const struct elf_sec *sec, const char *path, uint64_t *left)
 {
 	uint64_t size = elf_is_packed(sec) ? elf_unpacked_size(f, sec) : sec->size;
 	struct buf *to = &m->section[m->n];
 	const char *why;
 
-	if (size > SIZE_MAX || !src_charge(s, (size_t)size)) {
+	if (size > *left || size > SIZE_MAX || !src_charge(s, (size_t)size)) {
 		note_packed(s, path, sec->name, "is left out: it needs too much memory");
 		return false;
 	}
 	why = section_bytes(f, sec, to, size);
+	*left -= size;
 	if (!why)
 		return true;
 	buf_free(to);
@@ -101,12 +102,15 @@ void src_unpack(struct source *s, const struct elf_file *f, const char *path, st
 		.seg = f->seg,
 		.n_seg = f->n_seg,
 	};
+	uint64_t left = ELF_UNPACK_MAX;
 
+	if (f->len > left / ELF_UNPACK_RATIO)
+		left = (uint64_t)f->len * ELF_UNPACK_RATIO;
 	for (size_t i = 0; i < f->n_sec && m.n < SRC_ELF_SECTIONS; i++) {
 		const struct elf_sec *sec = &f->sec[i];
 
 		names[m.n] = sec->data ? wanted_name(s, &m, sec->name) : NULL;
-		if (names[m.n] && take_section(s, &m, f, sec, path))
+		if (names[m.n] && take_section(s, &m, f, sec, path, &left))
 			m.n++;
 	}
 	src_elf_make(&m, file);

@@ -23,7 +23,7 @@
 
 #define STEP ((size_t)1 << 20)
 
-static const char *const too_large = "is packed too densely to be debug information";
+static const char *const too_large = "unpacks to more than its header or its size allow";
 
 struct unpacking {
 	const uint8_t *in;
@@ -144,6 +144,7 @@ static size_t unpack_most(size_t packed)
 const char *elf_unpack(const struct elf_file *f, const struct elf_sec *s, uint8_t **p, size_t *len)
 {
 	size_t head = packed_head(f, s);
+	uint64_t claim = elf_unpacked_size(f, s);
 	struct unpacking u = { .in = NULL };
 	uint32_t type = ELFCOMPRESS_ZLIB;
 
@@ -156,6 +157,8 @@ const char *elf_unpack(const struct elf_file *f, const struct elf_sec *s, uint8_
 	u.in = s->data + head;
 	u.in_len = (size_t)s->size - head;
 	u.most = unpack_most(u.in_len);
+	if (claim < u.most) /* one more shows that there is more */
+		u.most = (size_t)claim + 1;
 	return unpacked(&u,
 			type == ELFCOMPRESS_ZLIB ? unpack_zlib(&u)
 			: type == ELFCOMPRESS_ZSTD
