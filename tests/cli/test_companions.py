@@ -152,6 +152,15 @@ def test_link(how):
         return
     t.ok(inlined(at), name + ": inlined calls")
     quiet(at, name)
+    if how == "build-id":
+        with open(at + "/prog.debug", "rb") as f:
+            plain = f.read()
+        for way in filter(packing.have, packing.HOW):
+            with open(at + "/prog.debug", "wb") as f:
+                f.write(packing.packed(plain, set(packing.debug_sections(plain)), way))
+            t.ok(inlined(at), f"{name}, packed by {way}: inlined calls")
+        with open(at + "/prog.debug", "wb") as f:
+            f.write(plain)
     os.mkdir(at + "/kept")
     os.rename(at + "/prog.debug", at + "/kept/prog.debug")
     symbol = next((w for w in asked(at, COMMANDS[1])[1].replace(";", " ").split() if w.startswith("prog+0x")), None)

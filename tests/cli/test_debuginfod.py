@@ -4,6 +4,7 @@
 DEBUGINFOD_URLS is not set; and servers that lie, break off, stall or never end, and a full disk, cost the names and nothing else."""
 import http.server
 import os
+import pty
 import re
 import shutil
 import socket
@@ -30,7 +31,7 @@ t = Tap()
 tmp = tempfile.mkdtemp(prefix="cyclade-test-")
 os.environ["HOME"] = tmp + "/home"
 os.environ["PERF_BUILDID_DIR"] = tmp + "/buildid"
-for name in ("DEBUGINFOD_CACHE_PATH", "XDG_CACHE_HOME", "DEBUGINFOD_TIMEOUT", "DEBUGINFOD_MAXTIME", "DEBUGINFOD_MAXSIZE", "http_proxy"):
+for name in ("DEBUGINFOD_CACHE_PATH", "XDG_CACHE_HOME", "DEBUGINFOD_TIMEOUT", "DEBUGINFOD_MAXTIME", "DEBUGINFOD_MAXSIZE", "http_proxy", "all_proxy", "ALL_PROXY"):
     os.environ.pop(name, None)
 for d in ("home", "at", "served", "other"):
     os.mkdir(f"{tmp}/{d}")
@@ -183,6 +184,12 @@ class Hostile(http.server.BaseHTTPRequestHandler):
         self.head(200, len(WHOLE))
         self.wfile.write(WHOLE)
 
+    def slowly(self):
+        self.head(200, len(WHOLE))
+        for at in range(0, len(WHOLE), len(WHOLE) // 16):
+            self.wfile.write(WHOLE[at:at + len(WHOLE) // 16])
+            stop.wait(0.15)
+
     def wrong(self):
         self.head(200, len(OTHERS))
         self.wfile.write(OTHERS)
@@ -232,6 +239,14 @@ threading.Thread(target=hostile.serve_forever, daemon=True).start()
 base = f"http://127.0.0.1:{hostile.server_address[1]}"
 r, _ = report(base + "/right")
 t.ok(has_names(r), "a server of ours: names", r.stderr)
+master, slave = pty.openpty()
+e = dict(os.environ, DEBUGINFOD_CACHE_PATH=tmp + "/pty", DEBUGINFOD_URLS=base + "/slowly")
+r = subprocess.run([CYCLADE, "report", "-i", data, "--no-cache", "--no-pager"], stdout=subprocess.PIPE, stderr=slave, text=True, env=e, timeout=200)
+os.close(slave)
+drawn = os.read(master, 1 << 16).decode()
+os.close(master)
+t.ok(has_names(r) and re.search(r"debuginfod: prog: \d+\.\d( of \d+\.\d)? MB", drawn), "on a terminal: the progress", drawn)
+t.ok("1 file of" in drawn.split("\033[K")[-1], "on a terminal: it is wiped", drawn)
 for kind, why in (("wrong", "another program"), ("trash", "is damaged"), ("absent", None), ("broken", None), ("short", "broke off"), ("longer", "is damaged"), ("local", None),
                   ("round", None)):
     r, took = report(f"{base}/{kind}")
