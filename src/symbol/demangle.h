@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * demangle - C++, Rust and D names as their authors wrote them.
+ * demangle - C++, Rust, D, OCaml, Fortran, Pascal and some Ada names as their authors wrote them.
  *
  * Parameters are left out ("std::vector<int>::push_back"), as profilers show them; Rust's legacy
  * hash ("::h0123456789abcdef") is left out, too; a version ("@@V1") stays at the end.
@@ -19,7 +19,7 @@
 #define DEMANGLE_OUT_MAX 65536u
 
 /* The readable form, in the arena; `name` itself if it is not mangled, cannot be read, or if this
- * build has no demangler. */
+ * build has no demangler for it (libiberty: C++, Rust, D). */
 const char *demangle(struct arena *a, const char *name) MUST_USE;
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "base/nomem.h"
 #include "symbol/demangle.h"
+#include "symbol/elf/demangle_more.h"
 
 #include <setjmp.h>
 #include <stdbool.h>
@@ -96,16 +97,30 @@ static bool demangle_to(struct sink *k, const char *s, size_t len)
 	return run_demangler(k, cplus_demangle_v3_callback, s);
 }
 
+/* Rust, D, C++ */
+static size_t demangle_libiberty(const char *s, size_t len, char *out)
+{
+	struct sink k = { .out = out };
+
+	return s[0] == '_' && demangle_to(&k, s, len) ? k.len : 0;
+}
+#else
+static size_t demangle_libiberty(const char *s, size_t len, char *out)
+{
+	(void)s, (void)len, (void)out;
+	return 0;
+}
+#endif
+
 const char *demangle(struct arena *a, const char *name)
 {
 	/* 128 KB of stack at most, and threads have megabytes */
 	char out[DEMANGLE_OUT_MAX], plain[2048];
-	struct sink k;
-	size_t len, tail;
+	size_t len, tail, n;
 	const char *at, *s = name;
 	char *copy;
 
-	if (name[0] != '_')
+	if (!demangle_may(name))
 		return name;
 	len = strnlen(name, DEMANGLE_IN_MAX + 1);
 	if (len > DEMANGLE_IN_MAX)
@@ -120,22 +135,18 @@ const char *demangle(struct arena *a, const char *name)
 		plain[len - tail] = '\0';
 		s = plain;
 	}
-	k.out = out;
-	if (!demangle_to(&k, s, len - tail))
+	n = demangle_libiberty(s, len - tail, out);
+	if (!n)
+		n = demangle_more(s, len - tail, out);
+	if (!n)
 		return name;
-	copy = arena_alloc(a, k.len + tail +
-				      1); /* libiberty has an xmemdup() of its own: no xalloc.h */
+	copy = arena_alloc(a,
+			   n + tail + 1); /* libiberty has an xmemdup() of its own: no xalloc.h */
 	if (!copy)
 		nomem_die();
-	memcpy(copy, out, k.len);
+	memcpy(copy, out, n);
 	if (at)
-		memcpy(copy + k.len, at, tail);
+		memcpy(copy + n, at, tail);
+	copy[n + tail] = '\0';
 	return copy;
 }
-#else
-const char *demangle(struct arena *a, const char *name)
-{
-	(void)a;
-	return name;
-}
-#endif

@@ -129,6 +129,60 @@ static void test_a_library(void **state)
 	buf_free(&out);
 }
 
+/* Names as compilers of Debian 12 wrote them; NULL: left as it is. */
+static void test_other_languages(void **state)
+{
+	static const struct {
+		const char *name, *want;
+	} row[] = {
+		/* OCaml 4.13, 5.1 */
+		{ "camlO__fib$27_81", "O.fib'_81" },
+		{ "camlO__$2b$21_83", "O.+!_83" },
+		{ "camlStdlib__List__fold_left_340", "Stdlib.List.fold_left_340" },
+		{ "camlStdlib__List.map_297", "Stdlib.List.map_297" },
+		{ "camlO__entry", "O.entry" },
+		{ "camlO__odd$zz_1$2", "O.odd$zz_1$2" },
+		{ "camlO__zero$00_1", "O.zero$00_1" },
+		{ "caml_call_gc", NULL },
+		{ "caml", NULL },
+		{ "camlo", NULL },
+		/* gfortran */
+		{ "__my_solver_MOD_fib", "my_solver::fib" },
+		{ "__my_solver_MOD_fib.constprop.0", "my_solver::fib.constprop.0" },
+		{ "__my_solver_MOD_fib@plt", "my_solver::fib@plt" },
+		{ "MAIN__", NULL },
+		{ "__KERNEL_MOD_x", NULL },
+		{ "___MOD_", NULL },
+		{ "__a_MOD_", NULL },
+		/* Free Pascal */
+		{ "P$PROG_$$_FIB$LONGINT$$LONGINT", "PROG.FIB" },
+		{ "P$PROG_$$_PLAIN", "PROG.PLAIN" },
+		{ "P$PROG$_$TFOO_$__$$_WORK$LONGINT$$LONGINT", "PROG.TFOO.WORK" },
+		{ "P$PROG$_$FIB$LONGINT$$LONGINT_$$_INNER$LONGINT$SHORTSTRING", "PROG.FIB.INNER" },
+		{ "SYSTEM_$$_HALT$LONGINT", "SYSTEM.HALT" },
+		{ "PASCALMAIN", NULL },
+		{ "FPC_$$_", NULL },
+		{ "INIT$_$SYSTEM", NULL },
+		/* GNAT */
+		{ "_ada_main", "main" },
+		{ "ada__text_io__put_line__2", "ada.text_io.put_line.2" },
+		{ "system__secondary_stack__ss_allocate", "system.secondary_stack.ss_allocate" },
+		{ "system__", NULL },
+		{ "pkg__sub", NULL }, /* may be C's */
+		{ "address__of", NULL },
+		{ "main", NULL },
+		{ "c", NULL },
+		{ "", NULL },
+	};
+	struct arena a = ARENA_INIT;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(row) / sizeof(*row); i++)
+		assert_string_equal(demangle(&a, row[i].name),
+				    row[i].want ? row[i].want : row[i].name);
+	arena_free(&a);
+}
+
 static void test_versions(void **state)
 {
 	struct arena a = ARENA_INIT;
@@ -203,9 +257,8 @@ static void test_hostile(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_against_cxxfilt),
-		cmocka_unit_test(test_a_library),
-		cmocka_unit_test(test_versions),
+		cmocka_unit_test(test_against_cxxfilt), cmocka_unit_test(test_a_library),
+		cmocka_unit_test(test_other_languages), cmocka_unit_test(test_versions),
 		cmocka_unit_test(test_hostile),
 	};
 
