@@ -47,6 +47,8 @@ struct recorder_event {
 	const char *name; /* for messages */
 };
 
+#define RECORDER_RING (512u << 10) /* bytes of data, unless others are asked for */
+
 struct recorder_setup {
 	const struct recorder_event *event;
 	size_t n_events;
@@ -56,7 +58,7 @@ struct recorder_setup {
 	const pid_t *tasks; /* NULL: whole CPUs */
 	size_t n_tasks;
 	int cgroup_fd;	     /* -1: none */
-	uint64_t ring_bytes; /* of data, a power of two of pages; 0: 512 KB */
+	uint64_t ring_bytes; /* of data, a power of two of pages; 0: RECORDER_RING */
 	unsigned flush_ms;   /* 0: 250 */
 	bool in_order;	     /* all events' records have their times at the same places */
 	/* Counters have periods of their own, up to so far from the one asked for (0.1), and new
@@ -99,6 +101,8 @@ bool recorder_clock(const struct recorder *r, struct recorder_clock *out);
 int recorder_start(struct recorder *r, const struct recorder_sink *sink, struct err *err) MUST_USE;
 int recorder_enable(struct recorder *r, struct err *err) MUST_USE;
 int recorder_disable(struct recorder *r, struct err *err) MUST_USE;
+/* From now on recorder_enable() passes an event over, or not. Not while another thread calls it. */
+void recorder_hold(struct recorder *r, size_t event, bool hold);
 /* The counters of one event; a member of a group counts only while its leader does. */
 int recorder_switch(struct recorder *r, size_t event, bool on, struct err *err) MUST_USE;
 int recorder_stop(struct recorder *r, struct err *err) MUST_USE;

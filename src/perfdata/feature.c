@@ -566,6 +566,17 @@ static void take_left_out(struct feature *f)
 		f->rec->info.left_out = l;
 }
 
+/* Samples, of these whole, of these cut. */
+static void take_chains(struct feature *f)
+{
+	struct pd_unwound u = { .samples = cur_u64(&f->c) };
+
+	u.whole = cur_u64(&f->c);
+	u.cut = cur_u64(&f->c);
+	if (!f->c.bad)
+		f->rec->info.unwound = u;
+}
+
 /* A count, then three strings each. */
 static void take_places(struct feature *f)
 {

@@ -153,6 +153,13 @@ struct pd_left_out {
 	uint64_t bytes;	   /* of parts that only --keep read */
 };
 
+/* CYCLADE_CHAINS: call chains that were made by unwinding while recording. */
+struct pd_unwound {
+	uint64_t samples; /* 0: none were */
+	uint64_t whole;	  /* of these: up to the thread's start */
+	uint64_t cut;	  /* ... or up to the end of the copied stack */
+};
+
 /* Header features; a NULL string or 0 count: not in this recording. */
 struct pd_info {
 	enum pd_form form;
@@ -208,6 +215,7 @@ struct pd_info {
 	const struct pd_look *look;	  /* CYCLADE_WAITED, by tid and time */
 	const struct pd_fd_look *fd_look; /* by pid, fd and time */
 	size_t n_looks, n_fd_looks;
+	struct pd_unwound unwound;
 	uint64_t features[4];	  /* the bitmap as it stood */
 	uint64_t features_bad[4]; /* present, but not readable: skipped and noted */
 };

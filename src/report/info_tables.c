@@ -292,6 +292,31 @@ static void add_left_out(struct document *d, const struct left_out *left, struct
 	buf_reset(b);
 }
 
+/* ---- chains ---------------------------------------------------------------------------------- */
+
+static const struct table_column chains_columns[] = {
+	COLUMN("samples", "samples", T_COUNT, 0, "whose callers were found by unwinding",
+	       TABLE_FIELD(struct pd_unwound, samples)),
+	COLUMN("whole", "whole", T_COUNT, 0, "up to the thread's start",
+	       TABLE_FIELD(struct pd_unwound, whole)),
+	COLUMN("cut", "cut", T_COUNT, 0, "up to the end of the copied stack",
+	       TABLE_FIELD(struct pd_unwound, cut)),
+};
+static const struct table_form chains_form = { "chains", NULL, TABLE_DATA,
+					       TABLE_COLUMNS(chains_columns) };
+
+static void add_chains(struct document *d, const struct pd_unwound *u)
+{
+	char n[NUM_MAX];
+
+	if (u->samples)
+		document_fact(d, "call chains", false,
+			      "made by unwinding while recording; %.1f %% of %s reach the thread's "
+			      "start",
+			      100.0 * (double)u->whole / (double)u->samples,
+			      num_exact(n, u->samples));
+}
+
 /* ---- lines for people ------------------------------------------------------------------------ */
 
 static void add(struct buf *b, const char *lead, const char *s)
@@ -492,8 +517,9 @@ static void add_next(struct document *d, const struct info_view *v)
 /* ---- all of it ------------------------------------------------------------------------------- */
 
 static const struct table_form *const forms[] = {
-	&head_form,   &recorded_form, &machine_form, &hybrid_form,    &caps_form,
-	&events_form, &left_out_form, &records_form, &build_ids_form, &recorded_losses_form
+	&head_form,    &recorded_form,	&machine_form,	      &hybrid_form,
+	&caps_form,    &events_form,	&left_out_form,	      &chains_form,
+	&records_form, &build_ids_form, &recorded_losses_form
 };
 const struct document_form info_document = {
 	.name = "info", .version = 2, .table = forms, .n_tables = sizeof(forms) / sizeof(*forms)
@@ -525,6 +551,7 @@ int info_put(struct document *d, const struct info_view *v, struct err *err)
 		  .array = left,
 		  .stride = sizeof(*left),
 		  .n = info->left_out.keep || info->left_out.fields },
+		{ .form = &chains_form, .array = &info->unwound, .n = info->unwound.samples > 0 },
 		{ .form = &records_form, .array = types, .stride = sizeof(*types), .n = n_types },
 		{ .form = &build_ids_form,
 		  .array = info->buildids,
@@ -551,6 +578,7 @@ int info_put(struct document *d, const struct info_view *v, struct err *err)
 		document_table(d, &tables[i]);
 	if (w)
 		add_left_out(d, left, &line);
+	add_chains(d, &info->unwound);
 	add_losses(d, &tables[n_tables - 1], &line);
 	add_facts(d, v);
 	add_next(d, v);

@@ -49,6 +49,8 @@ void unwinder_free(struct unwinder *u);
  * recorded). */
 size_t unwind_user(struct unwinder *u, const struct unwind_in *in, uint64_t *ips, size_t max,
 		   enum unwind_end *end);
+/* How many bytes of its piece of stack the last walk needed, from the first. */
+uint64_t unwind_reach(const struct unwinder *u);
 /* Finds the caller of the innermost function if a frame-pointer chain misses it: on AArch64, if by
  * the tables the return address is still in the link register at `pc`. Returns that address; 0: it
  * is not there, or that is unknown. in->stack may be NULL. */

@@ -224,7 +224,6 @@ def clock(number):
 G, S = [*E, *DWARF], [*E, *THEIRS]
 compare("-g=dwarf", G, S)
 compare("-e -F", E, E)
-compare("-g", [*E, "-g"])
 compare("-g=fp", [*E, "-g=fp"], [*E, "--call-graph", "fp"])
 compare("-g=lbr", [*E, "-g=lbr"], [*E, "--call-graph", "lbr"])
 compare("-g=dwarf --stack-size 16384", [*G, "--stack-size", "16384"], [*E, "--call-graph", "dwarf,16384"])

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""record -g=unwind of real programs, where nothing is as in the build directory: built without frame pointers, stripped,
+"""record -g of real programs, where nothing is as in the build directory: built without frame pointers, stripped,
 moved, gone before the report, in a mount namespace of their own, with threads, forks, exec and a library that is opened in the
 middle; attached to, and among all others. Chains are compared with the program's own calls. (The chains themselves, sample by
 sample: tests/symbol/test_unwind.py.)"""
 import atexit
+import json
 import os
 import re
 import shutil
@@ -53,6 +54,7 @@ int main(int argc, char **argv)
 	if (!strcmp(how, "thread")) { pthread_t p; pthread_create(&p, NULL, thread, &n); pthread_join(p, NULL); return 0; }
 	if (!strcmp(how, "fork")) { pid_t c = fork(); if (c) { waitpid(c, NULL, 0); return 0; } }
 	if (!strcmp(how, "exec")) { execl(argv[0], argv[0], "plain", argv[2], (char *)0); return 1; }
+	if (!strcmp(how, "deep")) { sink += deep(600, n); return 0; }
 	if (!strcmp(how, "move")) {
 		char first[16] = "0";
 		pin(last_cpu(first, sizeof(first)));
@@ -81,9 +83,9 @@ N = "150000000" if not SANITIZED else "60000000"
 FLAGS = ["-O2", "-fomit-frame-pointer", "-fno-optimize-sibling-calls", "-fno-ipa-cp", "-fno-ipa-icf", "-Wl,--build-id"]
 
 
-def record(name, *program, more=()):
+def record(name, *program, more=(), how="-g=unwind"):
     """The recording of a program, or of what `more` names: samples that were unwound, and the share that reached the thread's start."""
-    argv = [CYCLADE, "record", "-g=unwind", "-e", "cpu-clock:u", "-F", "997", "-o", name, *more, *(["--", *program] if program else [])]
+    argv = [CYCLADE, "record", how, "-e", "cpu-clock:u", "-F", "997", "-o", name, *more, *(["--", *program] if program else [])]
     p = subprocess.run(argv, capture_output=True, text=True, errors="replace", check=False, timeout=300)
     m = re.search(r"call chains: ([\d.]+) % of ([\d,]+) reach the thread's start", p.stderr)
     return p, (int(m[2].replace(",", "")), float(m[1])) if m else (0, 0.0)
@@ -208,6 +210,29 @@ said = run("record", "-g=unwind", "--dry-run", "-e", "cpu-clock", "--", "true").
 t.ok("--call-graph dwarf,16384" in said and re.search(r"stack +16384 bytes", said), "--dry-run: the size of copies, and perf's words for it", said)
 said = run("record", "-g=unwind", "--stack-size", "4096", "--dry-run", "-e", "cpu-clock", "--", "true").stdout
 t.ok("--call-graph dwarf,4096" in said, "another size", said)
+# ---- -g alone: copies as large as stacks need, of as many samples as rings have room for
+deep = str(10 * int(N))
+p, got = record("deep.data", "./prog", "deep", N, how="-g")
+if os.geteuid() == 0:
+    whole("-g: stacks of 40 kB", p, got)
+p, got = record("deep.data", "./prog", "deep", deep, more=["-m", "128"], how="-g")
+t.ok(p.returncode == 0 and 5 < got[1] < 100 and "stacks are deep: at most" in p.stderr, "-g: copies are larger after the first that were cut, and the rate is lower", p.stderr)
+unwound = [len(s) for s in stacks("deep.data", "--max-stack", "2000")]
+t.ok(unwound and max(unwound) > 600, "-g: their callers, all of them", unwound)
+p, got = record("deep.data", "./prog", "deep", N, more=["--stack-size", "16384"], how="-g")
+t.ok(p.returncode == 0 and got[1] < 20, "-g --stack-size: of that size", p.stderr)
+said = run("info", "deep.data").stdout
+t.ok("made by unwinding while recording; %.1f %%" % got[1] in said, "info: how the chains were made", said)
+row = json.loads(run("info", "-j", "deep.data").stdout)["chains"][0]
+t.ok(row["samples"] == got[0] and row["cut"] > 0.8 * row["samples"] and row["whole"] + row["cut"] <= row["samples"], "info -j: how many were cut", row)
+for words, copies in (["-c", "1"], False), (["-c", "10000000"], True), (["-F", "100"], True), (["-c", "1", "-g=unwind"], True), (["-c", "1", "--stack-size", "4096"], False):
+    said = run("record", "-g", *words, "--dry-run", "-e", "cpu-clock", "--", "true")
+    t.ok(said.returncode == 0 and ("stack_user" in said.stdout) == copies, "-g %s: %s copy" % (" ".join(words), "a" if copies else "no"), said.stdout + said.stderr)
+said = run("record", "-g", "-F", "90000", "-m", "64", "--dry-run", "-e", "cpu-clock", "--", "true")
+most = re.search(r"rings have room for ([\d,]+) a second", said.stderr)
+t.ok(most and 500 < int(most[1].replace(",", "")) < 1000, "-F: as many as the rings hold in 20 ms, and that is said", said.stderr)
+said = run("record", "-g", "-m", "64", "--dry-run", "-e", "cpu-clock", "--", "true")
+t.ok("have room" not in said.stderr, "without -F, nothing was asked for", said.stderr)
 p, got = record("short.data", "./prog", "plain", N, more=["--stack-size", "512"])
 t.ok(p.returncode == 0 and got[1] < 20 and "--stack-size" in p.stderr, "copies that are too short: what to do", p.stderr)
 t.done()

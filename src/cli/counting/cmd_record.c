@@ -44,8 +44,13 @@ static void closing_line(const struct cli *cli, const struct sampling_result *re
 			 100.0 * (double)res->unwound_whole / (double)res->unwound,
 			 num_exact(n, res->unwound),
 			 res->unwound_cut * 50 > res->unwound
-				 ? "; more with larger copies of the stack: --stack-size 32768"
+				 ? "; more with larger copies of the stack: --stack-size 65528"
 				 : "");
+	if (res->unwound_rate)
+		cli_note(cli,
+			 "stacks are deep: at most %s samples a second, for which the rings "
+			 "have room (larger ones: -m)",
+			 num_exact(n, res->unwound_rate));
 	if (res->left_out)
 		cli_note(cli, "%s samples of other programs were left out",
 			 num_exact(t, res->left_out));

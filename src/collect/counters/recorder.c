@@ -58,6 +58,7 @@ struct recorder {
 	VEC(struct ring) ring;
 	struct event_ids *ids; /* by event */
 	enum lost_how *lost;   /* by event */
+	bool *held;	       /* by event: not enabled with the others */
 	size_t n_events;
 	unsigned flush_ms;
 	unsigned wait_ms; /* up to flush_ms: shorter if periods are to change sooner */
@@ -215,7 +216,7 @@ static int find_ring(struct opening *o, const struct recorder_event *e, int fd, 
 		return 0;
 	}
 	*ring = fd;
-	if (map_ring(o->r, fd, o->s->ring_bytes ? o->s->ring_bytes : 512u << 10, err))
+	if (map_ring(o->r, fd, o->s->ring_bytes ? o->s->ring_bytes : RECORDER_RING, err))
 		return -1;
 	mine = vec_last(&o->r->ring);
 	mine->cpu = o->cpu;
@@ -384,7 +385,8 @@ int recorder_open(struct recorder **out, const struct recorder_setup *setup, str
 	r->ids = calloc(setup->n_events ? setup->n_events : 1, sizeof(*r->ids));
 	r->reads_lost = setup->n_events && setup->event[0].attr.read_format & PERF_FORMAT_LOST;
 	r->lost = calloc(setup->n_events ? setup->n_events : 1, sizeof(*r->lost));
-	if (!r->ids || !r->lost) {
+	r->held = calloc(setup->n_events ? setup->n_events : 1, sizeof(*r->held));
+	if (!r->ids || !r->lost || !r->held) {
 		(void)err_nomem(err);
 		goto fail;
 	}
@@ -409,6 +411,8 @@ const uint64_t *recorder_ids(const struct recorder *r, size_t event, size_t *n)
 static int for_all(struct recorder *r, unsigned long request, const char *what, struct err *err)
 {
 	vec_each (&r->counter, const struct counter *, c) {
+		if (request == PERF_EVENT_IOC_ENABLE && r->held[c->event])
+			continue;
 		if (ioctl(c->fd, request, 0))
 			return err_sys(err, "%s a counter", what);
 	}
@@ -423,6 +427,11 @@ int recorder_enable(struct recorder *r, struct err *err)
 int recorder_disable(struct recorder *r, struct err *err)
 {
 	return for_all(r, PERF_EVENT_IOC_DISABLE, "disabling", err);
+}
+
+void recorder_hold(struct recorder *r, size_t event, bool hold)
+{
+	r->held[event] = hold;
 }
 
 int recorder_switch(struct recorder *r, size_t event, bool on, struct err *err)
@@ -708,6 +717,7 @@ void recorder_close(struct recorder *r)
 		(void)close(r->wake);
 	free(r->ids);
 	free(r->lost);
+	free(r->held);
 	u64map_free(&r->by_id);
 	vec_free(&r->due);
 	ring_order_free(&r->order);

@@ -45,6 +45,7 @@ static int parse_events(struct sampling *r, struct err *err)
 	 * look at: `report -g` is the next thing that run names. */
 	if (*r->why && r->opts.chains_of_time && !r->opts.call_graph)
 		r->opts.call_graph = "fp";
+	sampling_ways_choose(r);
 	r->result.no_cycles = r->why;
 	r->result.chains = r->opts.call_graph;
 	r->result.hypervisor = r->k.machine.hypervisor;
@@ -69,7 +70,7 @@ static uint64_t any_number(void)
 static int open_sampling_counters(struct sampling *r, struct err *err)
 {
 	struct recorder_setup s = { .event = r->ev,
-				    .n_events = r->events.ev.n,
+				    .n_events = r->events.ev.n + r->ways.n,
 				    .cpus = r->per_task ? NULL : r->k.who.cpus.v,
 				    .n_cpus = r->k.who.cpus.n,
 				    .tasks = sampling_whole(r) ? NULL : r->k.who.tasks.v,
@@ -84,6 +85,7 @@ static int open_sampling_counters(struct sampling *r, struct err *err)
 	if (recorder_open(&r->recorder, &s, err))
 		return -1;
 	r->sink.recorder = r->opts.jitter > 0 ? r->recorder : NULL;
+	sampling_ways_begin(r);
 	return 0;
 }
 
@@ -106,6 +108,29 @@ static int put_tsc(struct sampling *r, struct err *err)
 	return pdw_data(r->sink.writer, &tc, sizeof(tc), err);
 }
 
+/* The counters of an event; those with larger copies of the stack are its, too. */
+static int all_ids(const struct sampling *r, size_t i, struct pdw_event *ev, struct err *err)
+{
+	const uint64_t *more = NULL;
+	size_t n_more = 0;
+	uint64_t *ids;
+
+	ev->ids = recorder_ids(r->recorder, i, &ev->n_ids);
+	for (size_t k = 0; k < r->ways.n; k++)
+		if (r->ways.event[k] == i)
+			more = recorder_ids(r->recorder, r->events.ev.n + k, &n_more);
+	if (!n_more)
+		return 0;
+	ids = arena_alloc(r->arena, (ev->n_ids + n_more) * sizeof(*ids));
+	if (!ids)
+		return err_nomem(err);
+	memcpy(ids, ev->ids, ev->n_ids * sizeof(*ids));
+	memcpy(ids + ev->n_ids, more, n_more * sizeof(*ids));
+	ev->ids = ids;
+	ev->n_ids += n_more;
+	return 0;
+}
+
 int sampling_events(struct sampling *r, struct pdw_setup *out, struct err *err)
 {
 	size_t n = r->events.ev.n;
@@ -120,7 +145,8 @@ int sampling_events(struct sampling *r, struct pdw_setup *out, struct err *err)
 	for (size_t i = 0; i < n; i++) {
 		ev[i].attr = sampling_stored(r, i);
 		ev[i].name = r->ev[i].name;
-		ev[i].ids = recorder_ids(r->recorder, i, &ev[i].n_ids);
+		if (all_ids(r, i, &ev[i], err))
+			return -1;
 	}
 	return 0;
 }
@@ -274,6 +300,17 @@ static int check_cycles(const struct sampling *r, struct err *err)
 	return err_hint(err, "without --require pmu, time is sampled; `cyclade doctor` tells more");
 }
 
+#define RINGS_MOST (64u << 20) /* bytes of all */
+
+static uint64_t ring_for_stacks(size_t n_cpus)
+{
+	uint64_t bytes = 8u << 20;
+
+	while (bytes > RECORDER_RING && bytes * n_cpus > RINGS_MOST)
+		bytes /= 2;
+	return bytes;
+}
+
 int sampling_open(struct sampling **out, const struct measure_opts *opts, const char *path,
 		  const struct recorder_sink *live, struct err *err)
 {
@@ -290,6 +327,7 @@ int sampling_open(struct sampling **out, const struct measure_opts *opts, const 
 	r->sink.live = live;
 	r->wait.of = r;
 	(void)pthread_mutex_init(&r->wait.lock, NULL);
+	(void)pthread_mutex_init(&r->ways.lock, NULL);
 	r->result.no_cycles = r->result.event = "";
 	r->result.has_program = opts->program.n;
 	if (counting_open(&r->k, &r->opts, "record", MACHINE_ALL, err) || sampling_check(r, err) ||
@@ -303,7 +341,11 @@ int sampling_open(struct sampling **out, const struct measure_opts *opts, const 
 	r->per_task = opts->no_inherit && !sampling_whole(r) && !opts->cpu;
 	/* copies of stacks fill a ring of the usual size in some 30 samples */
 	if (!r->ring_bytes && r->copies_stacks && !r->per_task && !geteuid())
-		r->ring_bytes = 4u << 20;
+		r->ring_bytes = ring_for_stacks(r->k.who.cpus.n);
+	if (sampling_ways_plan(r, err)) {
+		sampling_close(r);
+		return -1;
+	}
 	*out = r;
 	return 0;
 }
@@ -455,6 +497,7 @@ static void take_results(struct sampling *r)
 		r->result.unwound = u->samples;
 		r->result.unwound_whole = u->end[UNWIND_DONE];
 		r->result.unwound_cut = u->end[UNWIND_STACK];
+		r->result.unwound_rate = r->ways.was_large ? r->ways.large_rate : 0;
 	}
 	r->result.ousted = recorder_ousted(r->recorder, &r->result.counters);
 	if (r->opts.program.n || !r->k.who.whole_cpus)
@@ -639,6 +682,7 @@ void sampling_close(struct sampling *r)
 	sampling_switch_end(r);
 	sampling_looks_end(r);
 	(void)pthread_mutex_destroy(&r->wait.lock);
+	(void)pthread_mutex_destroy(&r->ways.lock);
 	counters_close(r->watch);
 	pdw_close(r->sink.writer);
 	sink_close(&r->sink);

@@ -61,7 +61,10 @@ static void put_sampled_event(struct buf *b, const struct sampling *r, size_t i)
 	if (a->branch_sample_type)
 		buf_printf(b, "  branches    0x%llx\n", (unsigned long long)a->branch_sample_type);
 	if (a->sample_stack_user)
-		buf_printf(b, "  stack       %u bytes\n", a->sample_stack_user);
+		buf_printf(b, "  stack       %u bytes%s\n", a->sample_stack_user,
+			   r->ways.n && r->fields.cut[i] & PERF_SAMPLE_STACK_USER
+				   ? ", or 65528 if stacks are deeper"
+				   : "");
 	put_flags(b, a);
 	if (r->ev[i].group != (int)i)
 		buf_printf(b, "  group       led by %s\n", r->ev[r->ev[i].group].name);

@@ -49,6 +49,7 @@ enum { /* feature bits */
        FEAT_CYCLADE_HEAP = 194,
        FEAT_CYCLADE_LEFT_OUT = 195,
        FEAT_CYCLADE_WAITED = 196,
+       FEAT_CYCLADE_CHAINS = 197,
 };
 
 /* misc of an entry of BUILD_ID: the number of bytes stands behind them */
@@ -501,6 +502,18 @@ static bool waited(struct sampling *r, struct buf *b)
 	return wchan_put(r->sink.looks, b);
 }
 
+static bool chains(struct sampling *r, struct buf *b)
+{
+	const struct unwound_seen *u = r->sink.unwound ? unwound_seen(r->sink.unwound) : NULL;
+
+	if (!u || !u->samples)
+		return false;
+	buf_put_u64(b, u->samples);
+	buf_put_u64(b, u->end[UNWIND_DONE]);
+	buf_put_u64(b, u->end[UNWIND_STACK]);
+	return true;
+}
+
 /* perf opens no recording of tracepoints without their formats. */
 static bool tracepoints(struct sampling *r, struct buf *b)
 {
@@ -557,6 +570,7 @@ static const struct feature_row {
 	{ FEAT_CYCLADE_HEAP, sampling_heap_logs, false },
 	{ FEAT_CYCLADE_LEFT_OUT, left_out, false },
 	{ FEAT_CYCLADE_WAITED, waited, false },
+	{ FEAT_CYCLADE_CHAINS, chains, false },
 };
 
 static int put_feature(struct sampling *r, const struct feature_row *f, bool early, struct err *err)

@@ -194,7 +194,8 @@ int sampling_fields_attr(struct sampling *r, size_t i, enum attr_chain chain, st
 	if (choose_fields(r, a, chain, &keep, err))
 		return -1;
 	out = a->sample_type & ~keep;
-	r->fields.gone |= out;
+	if (!r->tells_alone || !sampling_tracks(r, i)) /* that one has no samples */
+		r->fields.gone |= out;
 	if (out & WEIGHTS) /* which of the two it is depends on the kernel */
 		out |= WEIGHTS;
 	r->fields.cut[i] |= out & r->opts.keep_reads;
@@ -229,8 +230,11 @@ struct perf_event_attr sampling_stored(const struct sampling *r, size_t i)
 
 	if (r->fields.any_cut)
 		leave_field_out(&a, r->fields.cut[i]);
-	if (r->fields.cut[i] & BIT(STACK_USER))
+	if (r->fields.cut[i] & BIT(STACK_USER)) {
 		a.exclude_callchain_user = 0;
+		a.enable_on_exec =
+			r->k.nothing.enable_on_exec; /* or its counters of larger copies */
+	}
 	return a;
 }
 

@@ -71,7 +71,7 @@ static struct attr_opts attr_wishes(const struct sampling *r)
 		       : sampling_looks(r) ? "mono"
 					   : NULL);
 	for (size_t i = 0; i < r->events.ev.n; i++)
-		w.data_maps |= attr_copies_stack(attr_chain_of(&r->events.ev.v[i], &w));
+		w.data_maps |= attr_chain_of(&r->events.ev.v[i], &w) == CHAIN_DWARF;
 	if (r->k.machine.max_sample_rate && w.freq > r->k.machine.max_sample_rate) {
 		measure_news(&r->opts,
 			     "the kernel allows %llu samples a second at most; asked for that",
@@ -354,7 +354,7 @@ int sampling_attrs(struct sampling *r, struct err *err)
 	struct trial t;
 	int rc;
 
-	r->ev = arena_alloc(r->arena, (n + 1) * sizeof(*r->ev));
+	r->ev = arena_alloc(r->arena, (2 * n + 1) * sizeof(*r->ev));
 	r->fields.cut = arena_alloc(r->arena, (n + 1) * sizeof(*r->fields.cut));
 	if (!r->ev || !r->fields.cut)
 		return err_nomem(err);

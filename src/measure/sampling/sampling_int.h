@@ -2,7 +2,8 @@
 /*
  * sampling_int - the pieces of sampling.h: counters and the run (sampling.c), checks
  * (sampling_check.c), the counters' attributes (sampling_fit.c), which parts of samples are stored
- * (sampling_fields.c), the event that records mappings (sampling_track.c), events for waits
+ * (sampling_fields.c), the event that records mappings (sampling_track.c), how callers are found
+ * (sampling_ways.c, sampling_unwind.c), events for waits
  * (sampling_wait.c; for run sampling_switches.c; numbers of switches: sampling_switch_counts.c),
  * records on their way to the file (sampling_sink.c), the header's features (sampling_features.c),
  * --dry-run (sampling_describe.c), records without a file (sampling_live.c), copies of what ran
@@ -153,6 +154,11 @@ struct unwound;
 struct unwound_seen {
 	uint64_t samples, end[UNWIND_ENDS]; /* by enum unwind_end */
 };
+/* Of the samples since the last look: those whose copy was cut though there was more, and the bytes
+ * of a copy that the deepest needed. */
+struct unwound_look {
+	uint64_t samples, cut, deepest;
+};
 int unwound_new(struct unwound **out, struct err *err) MUST_USE;
 /* A record of a mapping, process or thread, in the order of its ring; others are skipped. */
 int unwound_note(struct unwound *u, const uint8_t *p, size_t size, struct err *err) MUST_USE;
@@ -165,7 +171,22 @@ int unwound_round(struct unwound *u,
 		  int (*put)(void *ctx, const uint8_t *p, size_t n, struct err *err), void *ctx,
 		  struct err *err) MUST_USE;
 const struct unwound_seen *unwound_seen(const struct unwound *u);
-void unwound_free(struct unwound *u); /* NULL is fine */
+struct unwound_look unwound_look(struct unwound *u); /* and begins the next */
+void unwound_free(struct unwound *u);		     /* NULL is fine */
+
+/* -g: how much of the stack is copied (sampling_ways.c). */
+struct sampling_ways {
+	struct sampling *of;
+	bool chosen; /* callers are found while recording */
+	size_t n,
+		*event; /* recorder events behind all others, with larger copies; of which event */
+	uint64_t large_rate; /* a second, which they had to be lowered to; 0: they were not */
+	bool was_large;
+	bool again;		    /* the draining thread's, as those below */
+	uint64_t calm, calm_wanted; /* samples since a stack was deep */
+	pthread_mutex_t lock;	    /* of the members below, and of recorder_enable() */
+	bool large, on;
+};
 
 struct sink {
 	struct pdw *writer;		  /* NULL: there is no file, */
@@ -179,6 +200,7 @@ struct sink {
 	struct wait_change *switches; /* gets switches, with --wait; else NULL */
 	struct switch_watch *watch;   /* the same */
 	struct unwound *unwound;      /* NULL: chains are not made here */
+	struct sampling_ways *ways;   /* NULL: nothing ever changes */
 	/* Which parts to cut out of records (--fields, -g=unwind); NULL: none. */
 	const struct sampling *cuts;
 	uint8_t *shorter; /* a record without it */
@@ -227,7 +249,7 @@ struct sampling {
 	struct counting k; /* whom, when, the program; counters of the tree beside the samples */
 	struct event_list events;
 	struct event_more more;
-	struct recorder_event *ev;   /* as events.ev */
+	struct recorder_event *ev;   /* as events.ev, and ways.n more */
 	struct counter_setup *setup; /* of the tree; NULL: nothing is counted */
 	struct sampling_tree tree;
 	bool started, ended; /* the recorder was, and is over */
@@ -246,6 +268,7 @@ struct sampling {
 	char why[256];
 	struct recorder *recorder;
 	struct wait_change wait;
+	struct sampling_ways ways;
 	struct switch_watch switches;
 	struct counters *watch; /* sampling_watch.c; NULL: nothing to watch */
 	char *heap_dir;		/* of --heap; NULL: none */
@@ -356,6 +379,16 @@ void sampling_wait_end(struct sampling *r);
 int sampling_wait_on(struct sampling *r, bool on, struct err *err) MUST_USE;
 /* On the draining thread: the end of a round. */
 void sampling_wait_round(struct wait_change *w);
+
+/* -g without a word: chooses, once the events are known; whether sizes of copies may change; opens
+ * them twice, once all attributes are known; the event of a recorder's event. */
+void sampling_ways_choose(struct sampling *r);
+bool sampling_ways_change(const struct sampling *r);
+int sampling_ways_plan(struct sampling *r, struct err *err) MUST_USE;
+size_t sampling_ways_event(const struct sampling *r, size_t i);
+void sampling_ways_begin(struct sampling *r); /* the recorder is open */
+/* On the draining thread: the end of a round. */
+void sampling_ways_round(struct sampling_ways *w);
 
 /* n_cpus 0: CPUs with numbers so large are not counted. */
 int switch_counts_begin(struct switch_counts *c, const struct sampling *r, uint64_t now,

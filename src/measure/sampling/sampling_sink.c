@@ -258,6 +258,8 @@ int sink_round(void *ctx, struct err *err)
 		return -1;
 	if (s->unwound && unwound_round(s->unwound, keep_record, s, err))
 		return -1;
+	if (s->ways)
+		sampling_ways_round(s->ways);
 	if (pdw_data(s->writer, &finished, sizeof(finished), err))
 		return -1;
 	return sink_flush(s, err) || (s->samples && pdw_show(s->writer, err)) ? -1 : 0;

@@ -7,7 +7,7 @@
  * them on all CPUs, and it alone. The same if samples have to wait (--delay, --control): an event
  * that is off records nothing, and code that is mapped meanwhile is where the samples will be. The
  * same with -a: /proc is read while dummy:u is on, else a program that begins between that and the
- * first sample would have no name.
+ * first sample would have no name. The same if events take turns (sampling_ways.c).
  */
 #include <string.h>
 
@@ -92,7 +92,7 @@ int sampling_track(struct sampling *r, struct err *err)
 	told = arena_alloc(r->arena, n_cpus + 1);
 	if (!told)
 		return err_nomem(err);
-	if (!n || (!begins_later(r) && all_told(r, told, n_cpus)))
+	if (!n || (!begins_later(r) && !sampling_ways_change(r) && all_told(r, told, n_cpus)))
 		return 0;
 	if (event_parse(&r->events, r->k.root, "dummy/period=1/u", err))
 		return -1;
@@ -133,16 +133,29 @@ int sampling_track_begin(struct sampling *r, struct err *err)
 	return recorder_switch(r->recorder, r->events.ev.n - 1, true, err);
 }
 
-int sampling_switch(struct sampling *r, bool on, struct err *err)
+static int switch_all(struct sampling *r, bool on, struct err *err)
 {
+	size_t n = r->events.ev.n;
+
 	if (on)
-		return recorder_enable(r->recorder, err) || sampling_wait_on(r, true, err) ? -1 : 0;
-	if (sampling_wait_on(r, false, err))
-		return -1;
+		return recorder_enable(r->recorder, err);
 	if (!begins_later(r))
 		return recorder_disable(r->recorder, err);
-	for (size_t i = 0; i + 1 < r->events.ev.n; i++)
-		if (recorder_switch(r->recorder, i, false, err))
+	for (size_t i = 0; i < n + r->ways.n; i++)
+		if (i + 1 != n && recorder_switch(r->recorder, i, false, err))
 			return -1;
 	return 0;
+}
+
+int sampling_switch(struct sampling *r, bool on, struct err *err)
+{
+	int rc;
+
+	if (!on && sampling_wait_on(r, false, err))
+		return -1;
+	(void)pthread_mutex_lock(&r->ways.lock);
+	r->ways.on = on;
+	rc = switch_all(r, on, err);
+	(void)pthread_mutex_unlock(&r->ways.lock);
+	return rc || (on && sampling_wait_on(r, true, err)) ? -1 : 0;
 }

@@ -12,13 +12,13 @@
 struct wanted {
 	const struct sampling *r;
 	struct pd_event *ev; /* as r->ev */
-	struct u64map by_id; /* the event of a counter */
+	struct u64map by_id; /* of which of them a counter is */
 	uint64_t left_out;
 };
 
 int wanted_new(struct wanted **out, const struct sampling *r, struct err *err)
 {
-	size_t n = r->events.ev.n;
+	size_t n = r->events.ev.n + r->ways.n;
 	struct wanted *w = calloc(1, sizeof(*w));
 
 	*out = w;
@@ -75,6 +75,7 @@ bool wanted_event(const struct wanted *w, const struct pd_record *rec, const str
 		*i = *at;
 	}
 	*ev = &w->ev[*i];
+	*i = sampling_ways_event(w->r, *i);
 	return true;
 }
 

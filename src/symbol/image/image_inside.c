@@ -97,7 +97,8 @@ void image_try_processes(struct images *set, struct image *im)
 	char path[4096];
 
 	if (im->code.path || im->key.guest || im->key.path[0] != '/' || set->opts.sysroot ||
-	    len >= sizeof(path))
+	    len >= sizeof(path) ||
+	    (!im->key.build_id_len && (!set->opts.inodes_here || !im->key.file.ino)))
 		return;
 	(void)snprintf(path, sizeof(path), "%.*s", (int)len, im->key.path);
 	for (size_t i = 0; i < sizeof(im->pid) / sizeof(im->pid[0]) && im->pid[i] && !im->code.path;

@@ -68,6 +68,7 @@ struct unwinder {
 		struct u64map row; /* vaddr -> row */
 	})
 	image; /* by id */
+	uint64_t reach;
 	struct place place[PLACES];
 };
 
@@ -201,6 +202,8 @@ static bool read_user_memory(void *ctx, uint64_t addr, unsigned size, uint64_t *
 
 	if (into < w->in->stack_size && size <= w->in->stack_size - into) {
 		*v = load_word(w->in->stack + into, size);
+		if (into + size > w->u->reach)
+			w->u->reach = into + size;
 		return true;
 	}
 	m = find_map(w, addr, &from, &until);
@@ -352,6 +355,7 @@ size_t unwind_user(struct unwinder *u, const struct unwind_in *in, uint64_t *ips
 	size_t n = 0;
 
 	*end = UNWIND_BAD;
+	u->reach = 0;
 	if (!w.arch || !in->regs || !take_regs(&w, &pc) || !is_register_known(&w.st, w.arch->sp))
 		return 0;
 	w.st.word = w.arch->word;
@@ -383,6 +387,11 @@ size_t unwind_user(struct unwinder *u, const struct unwind_in *in, uint64_t *ips
 				return n;
 		}
 	}
+}
+
+uint64_t unwind_reach(const struct unwinder *u)
+{
+	return u->reach;
 }
 
 uint64_t unwind_leaf(struct unwinder *u, const struct unwind_in *in, uint64_t pc)
