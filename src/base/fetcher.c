@@ -17,11 +17,12 @@
 #include <unistd.h>
 
 #include "base/file_in.h"
+#include "base/fs.h"
 #include "base/library.h"
 #include "base/num.h"
 #include "base/text.h"
 
-enum { ID_MOST = 128, NAME_MOST = 128, FIRST_BYTE_S = 30, FILE_S = 300, TOTAL_S = 300 };
+enum { ID_MOST = 128, NAME_MOST = 1024, FIRST_BYTE_S = 30, FILE_S = 300, TOTAL_S = 300 };
 static const uint64_t FILE_BYTES = 4ULL << 30;
 
 /* elfutils/debuginfod.h, which few machines have */
@@ -32,6 +33,8 @@ int debuginfod_find_debuginfo(struct debuginfod_client *c, const unsigned char *
 			      char **path);
 int debuginfod_find_executable(struct debuginfod_client *c, const unsigned char *id, int id_len,
 			       char **path);
+int debuginfod_find_source(struct debuginfod_client *c, const unsigned char *id, int id_len,
+			   const char *name, char **path);
 void debuginfod_set_progressfn(struct debuginfod_client *c, progress_fn fn);
 const char *debuginfod_get_url(struct debuginfod_client *c);
 
@@ -39,6 +42,7 @@ const char *debuginfod_get_url(struct debuginfod_client *c);
 	CALL(debuginfod_, begin)           \
 	CALL(debuginfod_, find_debuginfo)  \
 	CALL(debuginfod_, find_executable) \
+	CALL(debuginfod_, find_source)     \
 	CALL(debuginfod_, set_progressfn) CALL(debuginfod_, get_url)
 static struct {
 	CALLS(LIBRARY_POINTER)
@@ -120,7 +124,7 @@ static void draw(uint64_t bytes, long all)
 	my.drawn = t;
 	if (all > 0)
 		(void)snprintf(text, sizeof(text), " of %.1f", (double)all / 1e6);
-	text_put_safe(&name, my.q->name, true);
+	text_put_safe(&name, path_base(my.q->name), true);
 	(void)fprintf(stderr, "\r\033[Kdebuginfod: %s: %.1f%s MB", buf_str(&name),
 		      (double)bytes / 1e6, text);
 	(void)fflush(stderr);
@@ -218,20 +222,35 @@ static void forget_miss(const struct question *q)
 	int n = snprintf(path, sizeof(path), "%s/%s/%s", my.cache, q->id,
 			 q->kind == FETCH_DEBUG ? "debuginfo" : "executable");
 
-	if (n > 0 && (size_t)n < sizeof(path) && file_look(path, &st) && !st.st_size)
+	if (q->kind != FETCH_SOURCE && n > 0 && (size_t)n < sizeof(path) && file_look(path, &st) &&
+	    !st.st_size)
 		(void)unlink(path);
+}
+
+/* A descriptor, or -errno. An id of length 0 is one in hexadecimal digits. */
+static int find(const struct question *q)
+{
+	const unsigned char *id = (const unsigned char *)q->id;
+
+	switch (q->kind) {
+	case FETCH_DEBUG:
+		return client.find_debuginfo(my.c, id, 0, NULL);
+	case FETCH_PROGRAM:
+		return client.find_executable(my.c, id, 0, NULL);
+	case FETCH_SOURCE:
+		return client.find_source(my.c, id, 0, q->name, NULL);
+	}
+	return -EINVAL;
 }
 
 static void fetch(const struct question *q)
 {
-	char *path = NULL;
 	int rc;
 
 	my.q = q;
 	my.a = (struct answer){ .outcome = FETCH_ABSENT };
 	my.began = now();
-	rc = (q->kind == FETCH_DEBUG ? client.find_debuginfo : client.find_executable)(
-		my.c, (const unsigned char *)q->id, 0, &path); /* 0: hexadecimal digits */
+	rc = find(q);
 	wipe();
 	if (rc >= 0) {
 		off_t size = lseek(rc, 0, SEEK_END);
@@ -244,7 +263,6 @@ static void fetch(const struct question *q)
 	}
 	if (my.a.outcome != FETCH_HAD && my.a.outcome != FETCH_ABSENT)
 		forget_miss(q);
-	free(path);
 	my.a.seconds = now() - my.began;
 	my.spent += my.a.seconds;
 }
@@ -359,8 +377,8 @@ static void count(const struct question *q, const struct answer *a)
 		tally.failed++;
 		over = over || a->outcome == FETCH_OVER;
 		if (!*tally.why)
-			(void)snprintf(tally.why, sizeof(tally.why), "%.100s: %.140s", q->name,
-				       a->why);
+			(void)snprintf(tally.why, sizeof(tally.why), "%.100s: %.140s",
+				       path_base(q->name), a->why);
 	}
 }
 

@@ -28,7 +28,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum fetch_kind { FETCH_DEBUG, FETCH_PROGRAM };
+enum fetch_kind { FETCH_DEBUG, FETCH_PROGRAM, FETCH_SOURCE };
 
 enum fetch_outcome {
 	FETCH_ABSENT, /* the servers do not have it; or there is no fetcher */
@@ -50,7 +50,8 @@ struct fetch_tally {
  * set, or no process could be started. */
 bool fetcher_start(const char *cache);
 bool fetcher_running(void);
-/* `id` is a build-id in hexadecimal digits, `name` the program's, for messages and the progress. */
+/* `id` is a build-id in hexadecimal digits, `name` the program's, for messages and the progress; of
+ * FETCH_SOURCE the source file's, as the debug information has it. */
 enum fetch_outcome fetcher_get(enum fetch_kind kind, const char *id, const char *name);
 struct fetch_tally fetcher_tally(void);
 void fetcher_end(void); /* without a fetcher: nothing */

@@ -7,7 +7,7 @@
  *	1. the places of `said`: OLD=NEW replaces the beginning OLD of the name by NEW;
  *	   DIR is searched for the whole name, then for fewer and fewer of its last parts
  *	2. the name itself, below the sysroot
- *	3. debuginfod's cache, by the program's build-id
+ *	3. debuginfod's cache, by the program's build-id; then its servers, if `fetch`
  * A name that is still relative is looked for by `said` alone: the current directory is not the one
  * where the program was compiled. `..` in a name never leads out of DIR or the sysroot. Any user
  * can put a file where a foreign program's source once lay: by 2, only files that root, the user or
@@ -30,6 +30,7 @@ struct source_places {
 	const char *const *said; /* --source; NULL-ended or NULL */
 	const char *sysroot;	 /* NULL: "" */
 	const char *debuginfod;	 /* its cache directory, or NULL */
+	bool fetch;		 /* ask its servers: base/fetcher.h is started */
 	const uint8_t *build_id; /* of the program */
 	size_t build_id_len;	 /* 0: not known */
 	uid_t owner;		 /* of the program, or root */

@@ -181,6 +181,10 @@ class Hostile(http.server.BaseHTTPRequestHandler):
             pass  # the client has gone
 
     def right(self):
+        if "/source/" in self.path:
+            self.head(200, len(PROGRAM))
+            self.wfile.write(PROGRAM.encode())
+            return
         self.head(200, len(WHOLE))
         self.wfile.write(WHOLE)
 
@@ -239,6 +243,12 @@ threading.Thread(target=hostile.serve_forever, daemon=True).start()
 base = f"http://127.0.0.1:{hostile.server_address[1]}"
 r, _ = report(base + "/right")
 t.ok(has_names(r), "a server of ours: names", r.stderr)
+os.rename(tmp + "/at/prog.c", tmp + "/gone.c")
+r, _ = report(base + "/right", tmp + "/texts", ("outie",), ("annotate", "-i"))
+t.ok("sink += i * 3" in r.stdout and any("/source/" in a for a in asked), "annotate: the source file, too", (r.stdout[:800], r.stderr, asked[-3:]))
+os.rename(tmp + "/gone.c", tmp + "/at/prog.c")
+r, _ = report(base + "/right", None, ("outie",), ("annotate", "-i"))
+t.ok("sink += i * 3" in r.stdout, "annotate: the file of this machine", r.stderr)
 master, slave = pty.openpty()
 e = dict(os.environ, DEBUGINFOD_CACHE_PATH=tmp + "/pty", DEBUGINFOD_URLS=base + "/slowly")
 r = subprocess.run([CYCLADE, "report", "-i", data, "--no-cache", "--no-pager"], stdout=subprocess.PIPE, stderr=slave, text=True, env=e, timeout=200)

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/fetcher.h"
 #include "base/file_in.h"
 #include "base/num.h"
 #include "base/xalloc.h"
@@ -327,6 +328,7 @@ static int annotate(struct annotate **out, const struct result_ask *ask, struct 
 		.places = { .said = o->source.n ? o->source.v : NULL,
 			    .sysroot = o->sysroot,
 			    .debuginfod = cli_debuginfod_dir(ask->cli),
+			    .fetch = fetcher_running(),
 			    .recorder = pd_info(r->rec)->owner,
 			    .elsewhere = !recording_is_of_here(r) },
 	};

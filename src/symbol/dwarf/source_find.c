@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/fetcher.h"
 #include "base/file_in.h"
 #include "base/fs.h"
 #include "base/text.h"
@@ -194,6 +195,18 @@ static bool try_cache(struct source_search *s)
 	return false;
 }
 
+/* Puts the file into the cache. */
+static bool fetch_source(const struct source_search *s)
+{
+	char hex[2 * 64 + 1];
+
+	if (!s->w->fetch || !s->w->debuginfod || !s->w->build_id_len || s->w->build_id_len > 64 ||
+	    s->name[0] != '/')
+		return false;
+	text_hex(hex, s->w->build_id, s->w->build_id_len);
+	return fetcher_get(FETCH_SOURCE, hex, s->name) == FETCH_HAD;
+}
+
 enum source_outcome source_find(const struct source_places *w, const char *name,
 				const struct source_sum *sum, struct source_shelf *shelf,
 				struct source_found *out)
@@ -216,7 +229,7 @@ enum source_outcome source_find(const struct source_places *w, const char *name,
 	    ((!w->sysroot && try_source(&s, NULL, name)) || try_source(&s, w->sysroot, s.clean)))
 		return SOURCE_FOUND;
 	s.own = false;
-	if (try_cache(&s))
+	if (try_cache(&s) || (fetch_source(&s) && try_cache(&s)))
 		return SOURCE_FOUND;
 	return s.differs     ? SOURCE_DIFFERS
 	       : s.secret    ? SOURCE_SECRET
