@@ -23,7 +23,7 @@
 
 struct runtime {
 	bool interpreted; /* its samples are in the runtime's own files */
-	const char *files, *name, *env, *how;
+	const char *files, *name, *env, *options, *how;
 };
 
 struct runtime_found {
@@ -44,5 +44,8 @@ void runtime_put_line(struct buf *b, const struct runtime_found *f);
 bool runtime_put_again(struct buf *b, const struct runtime_found *f, const struct pd_info *info,
 		       const char *options, bool same);
 #define RUNTIME_AGAIN "with the names of its functions"
+
+/* False: the row is a function of an interpreted program, which has no instructions. */
+bool profile_row_is_code(const struct profile *p, const struct profile_row *r);
 
 #endif

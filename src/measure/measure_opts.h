@@ -86,6 +86,7 @@ struct measure_opts {
 	const char *wait_chains; /* of switches: auto, all, none; NULL: auto */
 	const char *clockid;	 /* as clock_gettime's, without CLOCK_ */
 	const char *call_graph;	 /* fp, dwarf, lbr; "": the default kind */
+	bool python;		 /* frames of CPython too */
 	bool chains_of_time;	 /* chains by frame pointers if time is sampled for want of a PMU */
 	const char *branch_filter; /* kinds of branches */
 	bool switches; /* who waits, and why if we may know, within 1 % of the program */

@@ -63,6 +63,11 @@ struct sampling_result {
 	 * the thread's beginning; cut: the copied piece of the stack was too short. */
 	uint64_t unwound, unwound_whole, unwound_cut;
 	uint64_t unwound_rate; /* samples a second, to which large copies lowered it; 0: did not */
+	/* --python: samples with frames of Python; of these, whose native calls contradict them,
+	 * that were read 1 ms late or later; samples that could not be read; the mean delay in ns;
+	 * why a process was not read, "" or NULL: all were. */
+	uint64_t python, python_contradicted, python_late, python_unread, python_delay;
+	const char *no_python;
 };
 
 /* One of `path` and `live` is NULL; live: whole records one by one, each end of a round. Their

@@ -440,6 +440,9 @@ bool pd_user_register(const struct pd_sample *s, uint64_t which, uint64_t *out);
  * has room for the record and all of them. The new size; -1: its fields do not fit into it. */
 int pd_sample_rewrite(const struct pd_event *ev, const struct pd_record *r, uint64_t drop,
 		      const uint64_t *chain, size_t n, uint8_t *out);
+/* As pd_sample_rewrite(), with all fields: `n` words take the place of the chain's last `cut`. */
+int pd_sample_end_chain(const struct pd_event *ev, const struct pd_record *r, size_t cut,
+			const void *words, size_t n, uint8_t *out);
 /* The branch stack alone, several times faster than taking all of the sample apart. `ev` has the
  * record's layout. False if there is none, or it does not fit; none with n 0 is true. */
 bool pd_branches_find(const struct pd_event *ev, const struct pd_record *r,

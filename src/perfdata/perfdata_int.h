@@ -228,9 +228,6 @@ int walk_keep_side(struct walk *w, const uint8_t *p, size_t size, struct err *er
 /* The call chain alone; false if the sample has none that fits. */
 bool pd_chain_find(const struct pd_event *ev, const struct pd_record *r, const uint8_t **chain,
 		   uint64_t *n);
-/* As pd_sample_rewrite(), with all fields: `n` words take the place of the chain's last `cut`. */
-int pd_sample_end_chain(const struct pd_event *ev, const struct pd_record *r, size_t cut,
-			const void *words, size_t n, uint8_t *out);
 
 /* ---- deferred.c ---- */
 /* Whether samples of an event may wait for the user parts of their chains. */

@@ -66,10 +66,11 @@ enum image_kind {
 	IMAGE_KERNEL, /* [kernel.kallsyms], [guest.kernel.kallsyms] */
 	IMAGE_MODULE, /* a kernel module: path or [name] */
 	IMAGE_VDSO,
-	IMAGE_ANON,  /* //anon, [heap], memfd: JIT code lives here; one per process */
-	IMAGE_JIT,   /* a jitdump, whose code changes over time: addresses are places in it */
-	IMAGE_BPF,   /* one KSYMBOL: a program or trampoline; its name is the symbol */
-	IMAGE_OTHER, /* [vsyscall], [hypervisor], /SYSV..., no code we could name */
+	IMAGE_ANON,   /* //anon, [heap], memfd: JIT code lives here; one per process */
+	IMAGE_JIT,    /* a jitdump, whose code changes over time: addresses are places in it */
+	IMAGE_BPF,    /* one KSYMBOL: a program or trampoline; its name is the symbol */
+	IMAGE_SCRIPT, /* a function of an interpreted program: addresses are its lines (script.h) */
+	IMAGE_OTHER,  /* [vsyscall], [hypervisor], /SYSV..., no code we could name */
 };
 
 /* The file of a mapping, as the kernel records it. Numbers of the device and inode that the kernel

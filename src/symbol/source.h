@@ -65,6 +65,8 @@ struct source *source_open_file(const struct source_opened *f, struct err *err) 
 struct source *source_open(const char *path, struct err *err) MUST_USE;
 /* The same over an ELF file's bytes alone, which must stay, and which libelf may write to. */
 struct source *source_open_memory(const void *p, size_t len, struct err *err) MUST_USE;
+/* Of a function of an interpreted program (script.h): addresses are lines of the file. */
+struct source *source_of_script(const char *file, size_t len) MUST_USE;
 void source_free(struct source *s);
 
 /* vaddr is an ELF virtual address: image_to_vaddr(). */

@@ -117,8 +117,6 @@ def real(t, name, program, env, function):
     lines, first, text = shown(name + ".data")
     want = "%s=%s" % list(env.items())[0]
     t.ok(len(lines) == 1 and want in lines[0] and first.startswith(want + " "), name + ": the switch is shown", text)
-    if not function:
-        return
     pid = record(t, name + "-named", ["sh", "-c", 'echo $$; exec "$@"', "sh", *program], "-g", env=env)
     if pid is None:
         return
@@ -132,7 +130,7 @@ def real(t, name, program, env, function):
 
 
 def interpreter(path):
-    p = path and subprocess.run([path, "-c", "import sys; print(sys.version_info >= (3, 12) and sys.executable)"],
+    p = path and subprocess.run([path, "-c", "import sys; print((3, 11) <= sys.version_info[:2] <= (3, 14) and sys.executable)"],
                                 capture_output=True, text=True)
     return p.stdout.strip() if p and not p.returncode and p.stdout.startswith("/") else None
 
@@ -157,9 +155,12 @@ def main():
         pythons = [shutil.which("python3"), *sorted(glob.glob(os.path.expanduser("~/.pyenv/versions/3.*/bin/python3")))]
         python = next(filter(None, map(interpreter, pythons)), None)
         if python:
-            real(t, "real-python", [python, "s.py"], {"PYTHONPERFSUPPORT": "1"}, None)
+            if record(t, "real-python", [python, "s.py"]) is not None:
+                lines, first, text = shown("real-python.data")
+                t.ok(len(lines) == 1 and "interpreter of Python; for its functions: --python" in lines[0] and
+                     first.startswith("cyclade record --python "), "real-python: the option is shown", text)
         else:
-            t.skip("real-python", "no Python 3.12 or later")
+            t.skip("real-python", "no Python 3.11 to 3.14")
     t.done()
 
 

@@ -12,9 +12,9 @@
 #include "base/xalloc.h"
 
 static const struct runtime runtimes[] = {
-#define JIT				     false
-#define INTERPRETED			     true
-#define RUNTIME(kind, files, name, env, how) { kind, files, name, env, how },
+#define JIT					      false
+#define INTERPRETED				      true
+#define RUNTIME(kind, files, name, env, options, how) { kind, files, name, env, options, how },
 #include "analyse/runtime.def"
 #undef RUNTIME
 #undef JIT
@@ -86,12 +86,22 @@ static void look_for(void *ctx, uint32_t id)
 	l->found |= id == l->image;
 }
 
-/* A process that interprets by this file has names if it wrote them. */
+static bool is_recorded(const struct images *set)
+{
+	for (uint32_t id = 0; id < images_count(set); id++)
+		if (image_key(set, id)->kind == IMAGE_SCRIPT)
+			return true;
+	return false;
+}
+
+/* A process that interprets by this file has names if it wrote them, or if they were recorded. */
 static bool interpreter_named(const struct profile *p, uint32_t image, uint32_t *pid)
 {
 	struct images *set = spaces_images(p->sp);
 	size_t n = 0, symbols;
 
+	if (is_recorded(set))
+		return true;
 	for (uint32_t id = 0; id < images_count(set); id++) {
 		const struct image_key *k = image_key(set, id);
 		struct looked_for l = { .image = image };
@@ -243,8 +253,17 @@ void runtime_put_line(struct buf *b, const struct runtime_found *f)
 bool runtime_put_again(struct buf *b, const struct runtime_found *f, const struct pd_info *info,
 		       const char *options, bool same)
 {
-	if (!f->runtime || !*f->runtime->env || !again_starts(info))
+	const struct runtime *r = f->runtime;
+
+	if (!r || (*r->env && !again_starts(info)) || (!*r->env && !*r->options))
 		return false;
-	buf_printf(b, "%s ", f->runtime->env);
-	return again_put(b, info, options, same) && !b->failed;
+	buf_printf(b, "%s%s", r->env, *r->env ? " " : "");
+	return again_put(b, info, *r->options ? r->options : options, same) && !b->failed;
+}
+
+bool profile_row_is_code(const struct profile *p, const struct profile_row *r)
+{
+	const struct images *set = spaces_images(p->sp);
+
+	return r->image >= images_count(set) || image_key(set, r->image)->kind != IMAGE_SCRIPT;
 }

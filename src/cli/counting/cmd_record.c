@@ -21,6 +21,23 @@
 #include "store/keep.h"
 #include "symbol/heap_fit.h"
 
+static void put_python(const struct cli *cli, const struct sampling_result *res)
+{
+	char n[NUM_MAX], c[NUM_MAX], t[NUM_MAX];
+
+	if (res->python)
+		cli_note(cli,
+			 "Python: frames in %s samples, read %s after the sample on average; %s "
+			 "contradict the native calls",
+			 num_exact(n, res->python), num_seconds(t, (double)res->python_delay / 1e9),
+			 num_exact(c, res->python_contradicted));
+	if (res->python_unread)
+		cli_note(cli, "Python: frames of %s samples could not be read in time",
+			 num_exact(n, res->python_unread));
+	if (res->no_python && *res->no_python)
+		cli_note(cli, "Python: %s", res->no_python);
+}
+
 static void closing_line(const struct cli *cli, const struct sampling_result *res, const char *path)
 {
 	char n[NUM_MAX], b[NUM_MAX], l[NUM_MAX], t[NUM_MAX];
@@ -51,6 +68,8 @@ static void closing_line(const struct cli *cli, const struct sampling_result *re
 			 "stacks are deep: at most %s samples a second, for which the rings "
 			 "have room (larger ones: -m)",
 			 num_exact(n, res->unwound_rate));
+	if (cli->opt.measure.python)
+		put_python(cli, res);
 	if (res->left_out)
 		cli_note(cli, "%s samples of other programs were left out",
 			 num_exact(t, res->left_out));

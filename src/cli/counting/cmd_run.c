@@ -129,12 +129,18 @@ static void add_program(struct steps *s, const struct run_summary *o, const char
 /* Of runtimes that made code without names. */
 static void add_names(struct steps *s, const struct run_summary *o)
 {
-	/* what runs already has its environment */
-	for (size_t i = 0; o->cli->args.n && i < o->n_found; i++) {
+	for (size_t i = 0; i < o->n_found; i++) {
 		const struct runtime *r = o->found[i].runtime;
 		struct buf b = BUF_INIT;
 
-		if (!r || !*r->env)
+		if (r && *r->options) {
+			buf_printf(&b, "run %s", r->options);
+			add_program(s, o, buf_str(&b), RUNTIME_AGAIN);
+			buf_free(&b);
+			return;
+		}
+		/* what runs already has its environment */
+		if (!r || !*r->env || !o->cli->args.n)
 			continue;
 		buf_printf(&b, "%s ", r->env);
 		put_step(s, again_put_program(&b, "run", o->cli->args.v, o->cli->args.n), &b,

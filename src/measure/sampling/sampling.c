@@ -78,7 +78,7 @@ static int open_sampling_counters(struct sampling *r, struct err *err)
 				    .cgroup_fd = r->k.who.cgroup_fd,
 				    .ring_bytes = r->ring_bytes,
 				    .flush_ms = sampling_looks(r) ? 100 : 0,
-				    .in_order = r->fields.unwinds,
+				    .in_order = r->fields.unwinds || r->opts.python,
 				    .jitter = r->opts.jitter,
 				    .seed = r->opts.jitter > 0 ? any_number() : 0 };
 
@@ -223,6 +223,8 @@ static int tell_what_was_there(struct sampling *r, struct err *err)
 /* From the first record on: those of mappings may have a part less, too. */
 static int begin_cuts(struct sampling *r, struct err *err)
 {
+	if (r->opts.python && !r->sink.live && pythons_new(&r->sink.pythons, r, err))
+		return -1;
 	if (!r->fields.any_cut && !r->fields.clears)
 		return 0;
 	r->sink.cuts = r;
@@ -273,7 +275,7 @@ static int choose_place(struct sampling *r, struct err *err)
 
 static int begin_filter(struct sampling *r, struct err *err)
 {
-	if ((r->opts.keep || r->fields.clears || r->fields.unwinds) &&
+	if ((r->opts.keep || r->fields.clears || r->fields.unwinds || r->opts.python) &&
 	    wanted_new(&r->sink.wanted, r, err))
 		return -1;
 	if (!r->by_cpu)
@@ -321,6 +323,8 @@ int sampling_open(struct sampling **out, const struct measure_opts *opts, const 
 		return err_nomem(err);
 	r->opts = *opts;
 	r->arena = opts->a;
+	if (opts->python && !opts->call_graph)
+		r->opts.call_graph = "";
 	r->ring_bytes = opts->mmap_pages * (uint64_t)sysconf(_SC_PAGESIZE);
 	r->path = path;
 	r->sink.wake = -1;
@@ -498,6 +502,18 @@ static void take_results(struct sampling *r)
 		r->result.unwound_whole = u->end[UNWIND_DONE];
 		r->result.unwound_cut = u->end[UNWIND_STACK];
 		r->result.unwound_rate = r->ways.was_large ? r->ways.large_rate : 0;
+	}
+	if (r->sink.pythons) {
+		const struct python_seen *p = pythons_seen(r->sink.pythons);
+
+		r->result.python = p->samples;
+		r->result.python_contradicted = p->contradicted;
+		r->result.python_late = p->late;
+		r->result.python_unread = p->unread + p->torn;
+		r->result.python_delay = p->read ? p->delay / p->read : 0;
+		r->result.no_python = p->processes ? ""
+				      : *p->why	   ? arena_strdup(r->arena, p->why)
+						   : "no process ran CPython 3.11 to 3.14";
 	}
 	r->result.ousted = recorder_ousted(r->recorder, &r->result.counters);
 	if (r->opts.program.n || !r->k.who.whole_cpus)

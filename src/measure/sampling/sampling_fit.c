@@ -66,10 +66,10 @@ static struct attr_opts attr_wishes(const struct sampling *r)
 	w.wish.branch |= o->branch_filter != NULL;
 	sampling_fields_wish(r, &w);
 	/* logs of allocations and pauses of switch records have times that programs can read */
-	wish_clock(&w, o->clockid	   ? o->clockid
-		       : o->heap	   ? "raw"
-		       : sampling_looks(r) ? "mono"
-					   : NULL);
+	wish_clock(&w, o->clockid			? o->clockid
+		       : o->heap			? "raw"
+		       : sampling_looks(r) || o->python ? "mono"
+							: NULL);
 	for (size_t i = 0; i < r->events.ev.n; i++)
 		w.data_maps |= attr_chain_of(&r->events.ev.v[i], &w) == CHAIN_DWARF;
 	if (r->k.machine.max_sample_rate && w.freq > r->k.machine.max_sample_rate) {
@@ -367,5 +367,9 @@ int sampling_attrs(struct sampling *r, struct err *err)
 	note_given_up(r, given_up);
 	if (r->of && sampling_account_groups(r, err))
 		return -1;
+	for (size_t i = 0; r->opts.python && i < n; i++) { /* frames are read at once */
+		r->ev[i].attr.watermark = 0;
+		r->ev[i].attr.wakeup_events = 1;
+	}
 	return check_jitter(r, err);
 }

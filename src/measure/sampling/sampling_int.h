@@ -188,6 +188,32 @@ struct sampling_ways {
 	bool large, on;
 };
 
+/* --python: frames of CPython are read while recording (sampling_python.c). */
+struct pythons;
+struct python_seen {
+	/* samples whose frames were read, those read later than 1 ms, those too late to read; with
+	 * frames; of these those whose native calls contradict Python's; not readable */
+	uint64_t read, late, unread, samples, contradicted, torn;
+	uint64_t delay; /* ns, of those read */
+	uint64_t processes;
+	uint32_t version;
+	char why[256]; /* why a process was not read; "": all were */
+};
+int pythons_new(struct pythons **out, const struct sampling *r, struct err *err) MUST_USE;
+/* A record of a mapping, process or thread, as it comes; others are skipped. */
+int pythons_note(struct pythons *ps, const uint8_t *p, size_t size, struct err *err) MUST_USE;
+/* A sample has arrived: reads what its thread runs. */
+int pythons_saw(struct pythons *ps, uint32_t pid, uint32_t tid, uint64_t time,
+		struct err *err) MUST_USE;
+/* The same sample on its way into the file, as it is stored: with these frames; the pythons' until
+ * the next call. `put` is given the records that go before it. */
+int pythons_chain(struct pythons *ps, size_t event, const uint8_t **rec, size_t *size,
+		  int (*put)(void *ctx, const uint8_t *p, size_t n, struct err *err), void *ctx,
+		  struct err *err) MUST_USE;
+void pythons_round(struct pythons *ps); /* all rings were drained once more */
+const struct python_seen *pythons_seen(const struct pythons *ps);
+void pythons_free(struct pythons *ps); /* NULL is fine */
+
 struct sink {
 	struct pdw *writer;		  /* NULL: there is no file, */
 	const struct recorder_sink *live; /* but this */
@@ -201,6 +227,7 @@ struct sink {
 	struct switch_watch *watch;   /* the same */
 	struct unwound *unwound;      /* NULL: chains are not made here */
 	struct sampling_ways *ways;   /* NULL: nothing ever changes */
+	struct pythons *pythons;      /* NULL: no frames of Python */
 	/* Which parts to cut out of records (--fields, -g=unwind); NULL: none. */
 	const struct sampling *cuts;
 	uint8_t *shorter; /* a record without it */

@@ -36,6 +36,7 @@ void sink_close(struct sink *s)
 	free(s->shorter);
 	free(s->cleared);
 	unwound_free(s->unwound);
+	pythons_free(s->pythons);
 	strtab_free(&s->files);
 	copying_free(s->inside.copies);
 	inside_free(&s->inside);
@@ -119,9 +120,23 @@ int sink_note(struct sink *s, const uint8_t *p, size_t size, struct err *err)
 	}
 }
 
+static int put_record(struct sink *s, const uint8_t *p, size_t size, struct err *err)
+{
+	return sink_note(s, p, size, err) || pdw_data(s->writer, p, size, err) ? -1 : 0;
+}
+
+/* A mapping of ours: no file. */
+static int put_script(void *ctx, const uint8_t *p, size_t size, struct err *err)
+{
+	return pdw_data(((struct sink *)ctx)->writer, p, size, err);
+}
+
 static int keep_record(void *ctx, const uint8_t *p, size_t size, struct err *err)
 {
+	const struct pd_record rec = { .p = p, .size = (uint16_t)size, .type = ld32(p) };
 	struct sink *s = ctx;
+	const struct pd_event *ev;
+	size_t event = SIZE_MAX;
 	bool is = true;
 
 	if (s->wanted && ld32(p) == PERF_RECORD_SAMPLE &&
@@ -129,16 +144,31 @@ static int keep_record(void *ctx, const uint8_t *p, size_t size, struct err *err
 		return -1;
 	if (!is)
 		return 0;
+	if (s->pythons && rec.type == PERF_RECORD_SAMPLE &&
+	    !wanted_event(s->wanted, &rec, &ev, &event))
+		event = SIZE_MAX;
 	if (s->cuts && cut_parts(s, &p, &size, err))
 		return -1;
 	if (!size)
 		return 0;
-	return sink_note(s, p, size, err) || pdw_data(s->writer, p, size, err) ? -1 : 0;
+	if (event != SIZE_MAX && pythons_chain(s->pythons, event, &p, &size, put_script, s, err))
+		return -1;
+	return put_record(s, p, size, err);
 }
 
 static bool sifts(const struct sink *s)
 {
-	return s->filter || s->wanted || s->cuts;
+	return s->filter || s->wanted || s->cuts || s->pythons;
+}
+
+static int look_at_python(struct sink *s, const uint8_t *p, size_t size, struct err *err)
+{
+	if (ld32(p) != PERF_RECORD_SAMPLE)
+		return pythons_note(s->pythons, p, size, err);
+	if (size < s->time_at + 8)
+		return 0;
+	return pythons_saw(s->pythons, ld32(p + s->tid_at - 4), ld32(p + s->tid_at),
+			   ld64(p + s->time_at), err);
 }
 
 /* If all is kept, a run of records is written at once (sink_data). */
@@ -149,6 +179,8 @@ static int on_record(struct sink *s, const uint8_t *p, size_t size, struct err *
 	if (s->live)
 		return s->live->data(s->live->ctx, p, size, err);
 	if (s->unwound && unwound_note(s->unwound, p, size, err))
+		return -1;
+	if (s->pythons && look_at_python(s, p, size, err))
 		return -1;
 
 	if (s->events && ld32(p) == PERF_RECORD_SAMPLE)
@@ -260,6 +292,8 @@ int sink_round(void *ctx, struct err *err)
 		return -1;
 	if (s->ways)
 		sampling_ways_round(s->ways);
+	if (s->pythons)
+		pythons_round(s->pythons);
 	if (pdw_data(s->writer, &finished, sizeof(finished), err))
 		return -1;
 	return sink_flush(s, err) || (s->samples && pdw_show(s->writer, err)) ? -1 : 0;

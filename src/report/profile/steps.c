@@ -156,6 +156,18 @@ static void add_again(struct next_list *l, const struct view *v, const char *wit
 	buf_free(&b);
 }
 
+/* Functions of interpreted programs have no instructions. */
+static bool has_code(const struct view *v, const struct view_row *hot)
+{
+	const struct profile_chains *c = profile_chains(v->profile);
+	uint32_t id = hot->row			      ? hot->row->image
+		      : c && hot->frame < c->n_frames ? c->frame[hot->frame].image
+						      : IMAGE_NONE;
+
+	return !v->opts.images || id == IMAGE_NONE ||
+	       image_key(v->opts.images, id)->kind != IMAGE_SCRIPT;
+}
+
 /* Adds the command that gives names to code that a runtime made. */
 static void add_names(struct next_list *l, const struct view *v)
 {
@@ -208,7 +220,7 @@ size_t next_steps(const struct view *v, struct next out[NEXT_MAX], struct arena 
 		return s.n;
 	}
 	add_names(&s, v);
-	if (hot)
+	if (hot && has_code(v, hot))
 		add_annotate(&s, v, hot);
 	if (v->opts.shape == VIEW_TABLE)
 		add_callers(&s, v);

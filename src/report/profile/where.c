@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/runtimes.h"
 #include "base/estimate.h"
 #include "base/fs.h"
 #include "base/num.h"
@@ -114,7 +115,8 @@ int where_make(struct where *out, struct arena *a, const struct profile *p, size
 			tally_add(&row[shown].w, &s.v[i].w);
 			row[shown].folded++;
 		}
-		if (i < shown && !*out->top && s.v[i].row->symbol)
+		if (i < shown && !*out->top && s.v[i].row->symbol &&
+		    profile_row_is_code(p, s.v[i].row))
 			out->top = row[i].sym;
 	}
 	out->sum = &sum[event];

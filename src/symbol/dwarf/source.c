@@ -16,6 +16,7 @@
 #include "base/nomem.h"
 #include "base/xalloc.h"
 #include "symbol/dwarf/source_tables.h"
+#include "symbol/script.h"
 
 bool src_is_code(const struct source *s, uint64_t addr)
 {
@@ -210,6 +211,19 @@ struct source *source_open_file(const struct source_opened *f, struct err *err)
 	return NULL;
 }
 
+struct source *source_of_script(const char *file, size_t len)
+{
+	struct source *s = xcalloc(1, sizeof(*s));
+
+	(void)pthread_mutex_init(&s->lock, NULL);
+	s->split_fd = -1;
+	s->user = (uid_t)-1;
+	s->script = xmalloc(len + 1);
+	memcpy(s->script, file, len);
+	s->script[len] = '\0';
+	return s;
+}
+
 struct source *source_open(const char *path, struct err *err)
 {
 	struct file_map map = { 0 };
@@ -273,6 +287,7 @@ void source_free(struct source *s)
 	(void)pthread_mutex_destroy(&s->lock);
 	free(s->root);
 	free(s->path);
+	free(s->script);
 	free(s);
 }
 
@@ -302,6 +317,8 @@ struct source_line source_line(const struct source *s, uint64_t vaddr)
 	const struct src_row *row;
 	size_t n;
 
+	if (s && s->script && script_line(vaddr))
+		return (struct source_line){ s->script, script_line(vaddr), 0 };
 	if (!t || !t->rows.n || vaddr < t->rows.v[0].addr)
 		return none;
 	row = t->rows.v;

@@ -176,7 +176,8 @@ struct source {
 	Elf *elf;
 	Dwarf *dw;
 	size_t file_size;
-	bool raw_names;		       /* set before the first look-up: do not demangle */
+	char *script;	/* no ELF file: addresses are lines of this file (script.h) */
+	bool raw_names; /* set before the first look-up: do not demangle */
 	struct line_sections sections; /* unpacked */
 	VEC(struct src_unit) units;
 	src_segments where; /* ids are into units */

@@ -12,6 +12,7 @@
 #include "symbol/dwarf/source_tables.h"
 #include "symbol/image/image_set.h"
 #include "symbol/image/jitdump.h"
+#include "symbol/script.h"
 #include "symbol/types.h"
 
 struct images *images_new(const struct images_opts *opts, struct err *err)
@@ -103,6 +104,17 @@ static const char *module_name(struct arena *a, const char *path)
 	return name;
 }
 
+/* "app.py", "<string>" */
+static const char *script_name(struct arena *a, const char *path)
+{
+	const char *file, *function;
+	size_t len;
+
+	if (!script_parts(path, &file, &len, &function) || !len)
+		return arena_xstrdup(a, path);
+	return path_base(arena_xstrndup(a, file, len));
+}
+
 static const char *image_plain_name(struct arena *a, const struct image_key *key)
 {
 	const char *path = key->path, *end;
@@ -123,6 +135,8 @@ static const char *image_plain_name(struct arena *a, const struct image_key *key
 	case IMAGE_FILE:
 	case IMAGE_JIT:
 		return arena_xstrdup(a, path_base(path));
+	case IMAGE_SCRIPT:
+		return script_name(a, path);
 	case IMAGE_VDSO:
 	case IMAGE_BPF:
 	case IMAGE_OTHER:
@@ -363,6 +377,10 @@ bool image_to_vaddr(struct images *set, uint32_t id, uint64_t addr, uint64_t *va
 {
 	struct image *im = set->image.v[id];
 
+	if (im->key.kind == IMAGE_SCRIPT) {
+		*vaddr = addr;
+		return true;
+	}
 	image_locate(set, im);
 	if (!im->absolute)
 		return elf_offset_to_vaddr(im->seg, im->n_seg, addr, vaddr);
@@ -396,6 +414,14 @@ const struct source *source_of(struct images *set, uint32_t image, struct err *e
 		return im->source;
 	image_locate(set, im);
 	im->source_tried = true;
+	if (im->key.kind == IMAGE_SCRIPT) {
+		const char *file, *function;
+		size_t len;
+
+		if (script_parts(im->key.path, &file, &len, &function))
+			im->source = source_of_script(file, len);
+		return im->source;
+	}
 	if (!d->path)
 		return NULL;
 	if (d->root_len)

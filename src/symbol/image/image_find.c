@@ -666,6 +666,7 @@ void image_locate(struct images *set, struct image *im)
 		image_locate_kernel(set, im);
 		break;
 	case IMAGE_JIT:
+	case IMAGE_SCRIPT:
 		break;
 	case IMAGE_ANON:
 	case IMAGE_BPF:

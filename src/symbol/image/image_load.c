@@ -10,6 +10,7 @@
 #include "symbol/elf/elf_unpack.h"
 #include "symbol/image/cache.h"
 #include "symbol/image/image_set.h"
+#include "symbol/script.h"
 
 void image_add_symbol(struct image *im, uint64_t start, uint64_t size, const char *name)
 {
@@ -189,6 +190,17 @@ static void load_elf(const struct images *set, struct image *im)
 		buf_printf(&im->origin, "; %s", why);
 }
 
+/* One function is all that is there. */
+static void load_script(struct image *im)
+{
+	const char *file, *function;
+	size_t len;
+
+	buf_puts(&im->origin, "the recording");
+	if (script_parts(im->key.path, &file, &len, &function))
+		image_add_symbol(im, 0, SCRIPT_BYTES, function);
+}
+
 void image_load(struct images *set, struct image *im)
 {
 	if (im->loaded)
@@ -215,6 +227,9 @@ void image_load(struct images *set, struct image *im)
 	case IMAGE_BPF:
 		buf_puts(&im->origin, "the recording");
 		image_add_symbol(im, im->key.start, im->key.len, im->key.path);
+		break;
+	case IMAGE_SCRIPT:
+		load_script(im);
 		break;
 	case IMAGE_OTHER:
 		buf_printf(&im->origin, "%s: not code of a file", im->key.path);

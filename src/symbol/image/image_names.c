@@ -50,6 +50,7 @@ static bool names_are_code(const struct image *im)
 	case IMAGE_ANON:
 	case IMAGE_JIT:
 	case IMAGE_BPF:
+	case IMAGE_SCRIPT:
 	case IMAGE_OTHER:
 		break;
 	}

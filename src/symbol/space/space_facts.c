@@ -8,6 +8,7 @@
 
 #include "base/perf_abi.h"
 #include "base/xalloc.h"
+#include "symbol/script.h"
 #include "symbol/space.h"
 #include "symbol/image/image_set.h"
 #include "symbol/space/space_int.h"
@@ -35,6 +36,7 @@ static const struct {
 	{ "[heap]", false, IMAGE_ANON },
 	{ "[stack", true, IMAGE_ANON },
 	{ "[anon", true, IMAGE_ANON },
+	{ SCRIPT_PREFIX, true, IMAGE_SCRIPT },
 	{ "//anon", true, IMAGE_ANON },
 	{ "/anon_hugepage", true, IMAGE_ANON },
 	{ "/memfd:", true, IMAGE_ANON },
