@@ -661,6 +661,7 @@ static void take_waited(struct feature *f)
 {
 	if (cur_u32(&f->c) != PD_WAITED_VERSION)
 		return;
+	f->rec->info.waited_flags = cur_u32(&f->c);
 	take_looks(f);
 	if (!f->c.bad)
 		take_fd_looks(f);

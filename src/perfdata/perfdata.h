@@ -215,6 +215,7 @@ struct pd_info {
 	const struct pd_look *look;	  /* CYCLADE_WAITED, by tid and time */
 	const struct pd_fd_look *fd_look; /* by pid, fd and time */
 	size_t n_looks, n_fd_looks;
+	uint32_t waited_flags; /* PD_WAITED_* */
 	struct pd_unwound unwound;
 	uint64_t features[4];	  /* the bitmap as it stood */
 	uint64_t features_bad[4]; /* present, but not readable: skipped and noted */

@@ -11,9 +11,9 @@
  * was in a process, at `from`, at `until`, and at each look between them. Times are those of the
  * samples' clock.
  *
- * Layout: u32 version (1); u32 count, then of each look u32 pid, tid, u64 times, from, until, u32
- * kind, u64 value, and two strings, function and text; u32 count, then of each descriptor u32 pid,
- * fd, u64 from, until, and a string. Strings are as in other features.
+ * Layout: u32 version (1), u32 flags (PD_WAITED_*); u32 count, then of each look u32 pid, tid, u64
+ * times, from, until, u32 kind, u64 value, and two strings, function and text; u32 count, then of
+ * each descriptor u32 pid, fd, u64 from, until, and a string. Strings are as in other features.
  */
 #ifndef CYCLADE_PERFDATA_WAITED_H
 #define CYCLADE_PERFDATA_WAITED_H
@@ -22,6 +22,8 @@
 #include <stdint.h>
 
 #define PD_WAITED_VERSION 1
+/* Chains of switches were unwound: of user space no inner frame is missing. */
+#define PD_WAITED_UNWOUND 1u
 
 enum pd_object { /* numbers are the file's */
 		 PD_OBJECT_NONE = 0,

@@ -72,7 +72,7 @@ m.on(20000, 7)
 m.comm(600, 70, b"kid")
 looks = [(7, 7, 1, 16500, 16500, 6, 0, "do_sys_poll", "fd 3: socket:[12]"), (8, 8, 2, 16500, 17500, 6, 0, "do_sys_poll", "fd 9: of another thread")]
 fds = [(7, 5, 2500, 4500, "pipe:[11]"), (7, 5, 6500, 6500, "pipe:[11]"), (7, 5, 8500, 9500, "/a b"), (8, 6, 0, 20000, "/of/another")]
-m.f.features[196] = m.w.pack("II", 1, len(looks)) + b"".join(
+m.f.features[196] = m.w.pack("III", 1, 0, len(looks)) + b"".join(
     m.w.pack("IIQQQIQ", *x[:7]) + string(x[7]) + string(x[8]) for x in looks) + m.w.pack("I", len(fds)) + b"".join(
         m.w.pack("IIQQ", *x[:4]) + string(x[4]) for x in fds)
 m.write("made.data")
@@ -187,6 +187,16 @@ if compiled(PROGRAM, "prog", "-g"):
         t.ok(all(r["looks"] is None and r["waits"] for r in exact), "record --wait: times are those of the waits", exact)
         text = run("report", "--wait", "wait.data").stdout
         t.ok("waited for" in text and "first_lock" in text, "the table is shown", text)
+    number = {m[1]: i for i, line in enumerate(PROGRAM.splitlines(), 1) for m in [re.match(r"T\((t_\w+)", line)] if m}
+    p = run("record", "--wait", "-g=unwind", "-o", "lines.data", "--", "./prog", "1500") if os.uname().machine in ("x86_64", "aarch64") else None
+    if not p or p.returncode or "no call chains" in p.stderr or not KERNEL:
+        t.skip("record --wait -g=unwind", "no call chains of switches, or no unwinder" + (p.stderr.strip()[-120:] if p else ""))
+    else:
+        d = judge("record --wait -g=unwind", "lines.data", p.stdout)
+        lines = {r["caller"]: r["srcline"] for r in d["objects"] if r["caller"] in number and r["object"]}
+        t.equal({k: int(v.rsplit(":", 1)[1]) for k, v in lines.items() if v}, {k: number[k] for k in lines},
+                "the line of the program that called the C library")
+        t.ok(len(lines) >= 5, "of most waits", d["objects"])
     p = run("run", "--data", "run.data", "--", "./prog", "2500")
     if p.returncode:
         t.skip("run", "no event can be opened here: " + p.stderr.strip()[-120:])

@@ -136,7 +136,6 @@ struct wait_work {
 	uint64_t first_sample; /* its time; UINT64_MAX: there is none */
 	bool has_switch_records;
 	bool hidden;  /* tasks that are not idle have the number 0: another PID namespace */
-	bool unwound; /* chains of switches have all frames of user space */
 	bool thinned; /* chains of some switches were recorded, at least at times */
 };
 

@@ -273,7 +273,7 @@ static uint32_t line_frame(const struct wait_work *k, const bool *library, uint3
 			return 0; /* a frame that is not known: the next may be any */
 		if (!library[f->image]) {
 			/* frame pointers lose the caller of a function that keeps none */
-			return within && !k->unwound ? 0 : (uint32_t)t->node[i].frame + 1;
+			return within && !k->out->unwound ? 0 : (uint32_t)t->node[i].frame + 1;
 		}
 		within = true;
 	}

@@ -411,6 +411,7 @@ void wait_scan_begin(struct wait_work *k, struct pass *pass)
 
 	k->scan = c;
 	c->k = k;
+	k->out->unwound = pd_info(k->rec)->waited_flags & PD_WAITED_UNWOUND;
 	c->first_argument = !arch		       ? 0
 			    : !strcmp(arch, "x86_64")  ? X86_DI
 			    : !strcmp(arch, "aarch64") ? ARM64_X0
@@ -420,7 +421,6 @@ void wait_scan_begin(struct wait_work *k, struct pass *pass)
 	for (size_t i = 0; i < n; i++) {
 		c->kind[i] = (uint8_t)fact_kind_of(&ev[i], has_waking);
 		k->out->has_wakings |= c->kind[i] == EVENT_WAKE;
-		k->unwound |= c->kind[i] == EVENT_STACK && ev[i].attr.exclude_callchain_user;
 		k->thinned |=
 			(c->kind[i] == EVENT_SOME || c->kind[i] == EVENT_RARE) && ev[i].samples;
 	}

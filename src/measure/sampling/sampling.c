@@ -39,13 +39,13 @@ static int parse_events(struct sampling *r, struct err *err)
 		return -1;
 	if (!r->events.ev.n && event_default(&r->events, r->k.root, r->why, err))
 		return -1;
-	if (r->opts.wait)
-		sampling_wait_events(r);
 	/* Chains by frame pointers cost next to nothing beside a timer, and there is no tree to
 	 * look at: `report -g` is the next thing that run names. */
 	if (*r->why && r->opts.chains_of_time && !r->opts.call_graph)
 		r->opts.call_graph = "fp";
 	sampling_ways_choose(r);
+	if (r->opts.wait)
+		sampling_wait_events(r);
 	r->result.no_cycles = r->why;
 	r->result.chains = r->opts.call_graph;
 	r->result.hypervisor = r->k.machine.hypervisor;

@@ -499,7 +499,10 @@ static bool left_out(struct sampling *r, struct buf *b)
 
 static bool waited(struct sampling *r, struct buf *b)
 {
-	return wchan_put(r->sink.looks, b);
+	bool unwound = r->opts.wait && r->wait.n_few &&
+		       r->fields.cut[r->wait.few[0]] & PERF_SAMPLE_STACK_USER;
+
+	return wchan_put(r->sink.looks, unwound ? PD_WAITED_UNWOUND : 0, b);
 }
 
 static bool chains(struct sampling *r, struct buf *b)

@@ -177,7 +177,8 @@ static void unwind_later(struct sampling *r, size_t i, enum attr_chain chain)
 		return;
 	r->fields.unwinds = true;
 	r->fields.cut[i] |=
-		type & (BIT(STACK_USER) | (r->opts.wish.user_regs ? 0 : BIT(REGS_USER)));
+		type & (BIT(STACK_USER) |
+			(r->opts.wish.user_regs || sampling_wait_has(r, i) ? 0 : BIT(REGS_USER)));
 	r->fields.any_cut |= r->fields.cut[i];
 }
 

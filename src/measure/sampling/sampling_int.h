@@ -398,6 +398,8 @@ int sampling_switch(struct sampling *r, bool on, struct err *err) MUST_USE;
 
 /* --wait: events for call chains at switches and for wake-ups, as far as we may. */
 void sampling_wait_events(struct sampling *r);
+/* Whether event i is one of them. */
+bool sampling_wait_has(const struct sampling *r, size_t i);
 /* Changes the attribute where it differs from the options. */
 void sampling_wait_attr(const struct sampling *r, size_t i, struct perf_event_attr *a);
 int sampling_wait_begin(struct sampling *r, struct err *err) MUST_USE;
@@ -444,7 +446,7 @@ void wchan_task(struct wchan_sampler *l, const uint8_t *p, size_t size);
 void wchan_saw(struct wchan_sampler *l, uint32_t pid, uint64_t arg, uint64_t now);
 void wchan_round(struct wchan_sampler *l, uint64_t now);
 /* Puts the feature CYCLADE_WAITED; false: there is nothing. l may be NULL. */
-bool wchan_put(const struct wchan_sampler *l, struct buf *b);
+bool wchan_put(const struct wchan_sampler *l, uint32_t flags, struct buf *b);
 void wchan_free(struct wchan_sampler *l); /* NULL is fine */
 
 /* --heap: a directory for the logs and the environment by which the program finds it; call before

@@ -9,7 +9,8 @@
  * are few; from WAIT_MANY a second on a CPU on, other counters of the same events are on in their
  * place: wake-ups without chains, and chains of every WAIT_EVERYth switch and wake-up of each
  * thread (of each CPU with -a). The draining thread changes them over, as it sees the switch
- * records go by.
+ * records go by. Chains that are unwound (-g) cost some 20 us of the recorder's time and a copy of
+ * the stack each: then fewer switches are many.
  */
 #include <stdlib.h>
 #include <time.h>
@@ -21,7 +22,9 @@
  */
 #define WAKER_FRAMES 8
 
-#define WAIT_MANY 5000u /* switches a second of a CPU */
+#define WAIT_MANY	  5000u /* switches a second of a CPU */
+#define WAIT_MANY_UNWOUND 1000u
+#define WAIT_STACK	  8192u /* bytes of a copy: fewer than of samples, since there are more */
 /* While there are that many every so manyth has a chain: a prime, which no loop of waits keeps step
  * with; and some of each thread, for those that seldom wait. */
 #define WAIT_EVERY 61u
@@ -46,6 +49,18 @@ bool sampling_may_open(const struct event *e)
 
 enum how { CHAINS, SOME_CHAINS, RARE_CHAINS, NO_CHAINS };
 
+/* Frame pointers lose the caller of the C library's functions, in which threads wait. */
+static bool unwinds(const struct sampling *r)
+{
+	return r->path && r->opts.call_graph && !strcmp(r->opts.call_graph, "unwind");
+}
+
+static bool is_switch(const struct event *e)
+{
+	return e->attr.type == PERF_TYPE_SOFTWARE &&
+	       e->attr.config == PERF_COUNT_SW_CONTEXT_SWITCHES;
+}
+
 /* The event, if it may be; else the list is as it was. */
 static bool add_wait_event(struct sampling *r, const char *name, enum how how)
 {
@@ -61,7 +76,9 @@ static bool add_wait_event(struct sampling *r, const char *name, enum how how)
 						     : 1;
 	e->has_freq = how == RARE_CHAINS;
 	e->has_period = !e->has_freq;
-	e->call_graph = how == NO_CHAINS ? "no" : "fp";
+	e->call_graph = how == NO_CHAINS ? "no" : is_switch(e) && unwinds(r) ? "unwind" : "fp";
+	if (*e->call_graph == 'u' && !r->opts.stack_size)
+		e->stack_size = WAIT_STACK;
 	if (e->attr.type == PERF_TYPE_TRACEPOINT && !r->k.who.whole_cpus && how != NO_CHAINS) {
 		e->attr.exclude_callchain_kernel = 1;
 		e->attr.sample_max_stack = WAKER_FRAMES;
@@ -125,6 +142,13 @@ static bool is_in(const size_t *v, size_t n, size_t i)
 	while (k < n && v[k] != i)
 		k++;
 	return k < n;
+}
+
+bool sampling_wait_has(const struct sampling *r, size_t i)
+{
+	const struct wait_change *w = &r->wait;
+
+	return is_in(w->many, w->n_many, i) || is_in(w->few, w->n_few, i);
 }
 
 /* Where samples have their period, the kernel makes one of each event of software, whatever the
@@ -216,7 +240,8 @@ void sampling_wait_round(struct wait_change *w)
 {
 	struct sampling *r = w->of;
 	uint64_t now = wait_clock(), passed = now - w->switches.since;
-	bool many = w->switches.most > (double)passed * 1e-9 * WAIT_MANY;
+	uint32_t most = unwinds(r) ? WAIT_MANY_UNWOUND : WAIT_MANY;
+	bool many = w->switches.most > (double)passed * 1e-9 * most;
 
 	if (passed < LOOK_NS && (w->is_many || !many || w->switches.most < LOOK_MANY))
 		return;

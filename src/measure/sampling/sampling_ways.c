@@ -99,7 +99,7 @@ static uint64_t lower_rate(struct sampling *r, struct perf_event_attr *a)
 
 static bool copies(const struct sampling *r, size_t i)
 {
-	return r->fields.cut[i] & PERF_SAMPLE_STACK_USER;
+	return r->fields.cut[i] & PERF_SAMPLE_STACK_USER && !sampling_wait_has(r, i);
 }
 
 static bool has_groups(const struct sampling *r)

@@ -292,11 +292,12 @@ static void put_text(struct buf *b, const struct wchan_sampler *l, uint32_t id)
 	buf_put(b, s, len);
 }
 
-bool wchan_put(const struct wchan_sampler *l, struct buf *b)
+bool wchan_put(const struct wchan_sampler *l, uint32_t flags, struct buf *b)
 {
-	if (!l || (!l->run.n && !l->fd.n))
+	if (!l || (!l->run.n && !l->fd.n && !flags))
 		return false;
 	buf_put_u32(b, PD_WAITED_VERSION);
+	buf_put_u32(b, flags);
 	buf_put_u32(b, (uint32_t)l->run.n);
 	vec_each (&l->run, const struct look *, x) {
 		buf_put_u32(b, x->pid);

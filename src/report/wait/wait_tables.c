@@ -120,6 +120,14 @@ static void add_wait_facts(struct document *d, const struct wait_view *v)
 		document_fact(d, "reasons", true,
 			      "not known: call chains of switches%s were not recorded: %s",
 			      w->has_wakings ? "" : ", and wake-ups,", buf_str(&again));
+	if (w->has_stacks && !w->unwound) {
+		buf_reset(&again);
+		(void)again_put(&again, v->source.info, "--wait -g", false);
+		document_fact(d, "lines", false, "frame pointers lose who called the C library: %s",
+			      buf_str(&again));
+		buf_reset(&again);
+		(void)again_put(&again, v->source.info, "--wait", false);
+	}
 	if (w->outs_only)
 		document_fact(
 			d, "switches", true,
