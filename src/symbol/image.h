@@ -99,6 +99,11 @@ struct images *images_new(const struct images_opts *opts, struct err *err) MUST_
 void images_free(struct images *set);
 /* The id of an image, the same for the same key; IMAGE_NONE: there are too many. */
 uint32_t images_add(struct images *set, const struct image_key *key, struct err *err) MUST_USE;
+/* A process has that mount namespace (by its inode); a process ended. A recorder that reads
+ * build-ids when all is over finds the host's files at the paths of those that had another one and
+ * ended. */
+void images_mount_namespace(struct images *set, uint32_t pid, uint64_t ino);
+void images_process_ended(struct images *set, uint32_t pid);
 /* Fill in a build-id that the recording gives elsewhere (header feature BUILD_ID) for images of
  * that path that have none. Before the first resolve. */
 void images_build_id(struct images *set, const char *path, const uint8_t *id, size_t len);

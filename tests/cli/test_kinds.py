@@ -138,6 +138,38 @@ def check(all_rows):
         t.ok(good, row.what, "%s, not %s in %s" % (r, name or "an address", dso))
 
 
+def mapped_elsewhere(at):
+    """A table of build-ids has that of the host's file; the mapped one had another inode. Whose was it?"""
+    kind = subprocess.run(["stat", "-f", "-c", "%T", "prog"], capture_output=True, text=True, check=False).stdout.strip()
+    ident = subprocess.run(["readelf", "-n", "prog"], capture_output=True, text=True, check=False).stdout
+    ident = re.search(r"Build ID: ([0-9a-f]{40})", ident)
+    if kind not in ("ext2/ext3", "xfs", "btrfs", "tmpfs", "f2fs") or not ident:
+        return t.skip("a file of another mount namespace", "no build-id" if not ident else "inodes of %s are not compared" % kind)
+    st, own = os.stat("prog"), os.stat("/proc/self/ns/mnt").st_ino
+    for what, ns, ended, named in (("another namespace, ended", own + 1, True, False), ("another namespace, still there", own + 1, False, True),
+                                   ("the same namespace, ended", own, True, True), ("a namespace that is not known", None, True, True)):
+        w = gen.Writer("<")
+        attr = dict(type=1, sample=sum(gen.BIT[n] for n in "IP TID TIME PERIOD".split()), sample_id_all=1, mmap=1, mmap2=1, comm=1, task=1)
+        pid, who = FIRST, lambda: w.pack("II", FIRST, FIRST) + w.u64(10 ** 9)
+        data = w.record(gen.COMM, w.pack("II", pid, pid) + gen.text8("prog") + who(), 0x2000)
+        if ns:
+            data += w.record(gen.NAMESPACES, w.pack("IIQ", pid, pid, 7) + b"".join(w.u64(4, ns if i == 5 else 77) for i in range(7)) + who())
+        data += w.record(gen.MMAP2, w.pack("IIQQQIIQQII", pid, pid, BASE + 0x1000, 0x8000, 0x1000, os.major(st.st_dev), os.minor(st.st_dev), st.st_ino + 1, 0,
+                                           RX, 2) + gen.text8(here("prog")) + who(), 2)
+        data += w.record(gen.SAMPLE, w.u64(BASE + at["hot"] + 4) + who() + w.u64(1000), 2)
+        if ended:
+            data += w.record(gen.EXIT, w.pack("IIIIQ", pid, 1, pid, 1, 10 ** 9) + who())
+        f = gen.File(w, [("cpu-clock", attr, [])])
+        f.data = data
+        f.features = {2: w.record(0, w.pack("i", -1) + bytes.fromhex(ident[1]) + b"\x14\0\0\0" + gen.text8(here("prog")), 1 << 15 | 2),
+                      3: w.text(os.uname().nodename), 4: w.text(os.uname().release), 6: w.text(os.uname().machine)}
+        with open("elsewhere.data", "wb") as out:
+            out.write(f.build())
+        out = subprocess.run([CYCLADE, "report", "--no-pager", "--no-cache", "elsewhere.data"], capture_output=True, text=True, check=False).stdout
+        t.ok((" hot\n" in out) == named and ("names are wrong" in out) == named and ("with other mounts" in out) != named, "build-id of the host, " + what, out)
+    return None
+
+
 def main():
     at = build()
     if not at:
@@ -158,6 +190,7 @@ def main():
                 os.unlink(path)
     notes = subprocess.run([CYCLADE, "report", "--no-pager", "--no-cache", "kinds.data"], capture_output=True, text=True, check=False).stdout
     t.ok("named by what lay there before" in notes, "a note says that moved code was taken for the same", notes[-1500:])
+    mapped_elsewhere(at)
     return None
 
 

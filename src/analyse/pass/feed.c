@@ -7,6 +7,8 @@
 
 #include "base/fs.h"
 
+#define NS_MOUNT 5 /* MNT_NS_INDEX: of the links in a record of namespaces */
+
 struct feeder {
 	const struct pd *rec;
 	struct spaces *sp;
@@ -64,6 +66,7 @@ static int feed_one(void *ctx, const struct pd_record *r)
 		struct pd_task task;
 		struct pd_ksymbol ksym;
 		struct pd_cgroup cgroup;
+		struct pd_namespaces ns;
 	} u;
 	uint64_t time;
 
@@ -88,12 +91,19 @@ static int feed_one(void *ctx, const struct pd_record *r)
 	case PERF_RECORD_EXIT:
 		if (pd_task_get(r, &u.task) || !u.task.pid)
 			return 0;
+		if (u.task.pid == u.task.tid)
+			images_process_ended(spaces_images(f->sp), u.task.pid);
 		return spaces_exit(f->sp, time, u.task.pid, u.task.tid, f->err);
 	case PERF_RECORD_KSYMBOL:
 		if (pd_ksymbol_get(r, &u.ksym))
 			return 0;
 		return spaces_ksym(f->sp, time, u.ksym.addr, u.ksym.len, u.ksym.name,
 				   u.ksym.flags & PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER, f->err);
+	case PERF_RECORD_NAMESPACES:
+		if (!pd_namespaces_get(r, &u.ns) && u.ns.n > NS_MOUNT)
+			images_mount_namespace(spaces_images(f->sp), u.ns.pid,
+					       ld64(u.ns.link + NS_MOUNT * 16 + 8));
+		return 0;
 	case PERF_RECORD_CGROUP:
 		if (pd_cgroup_get(r, &u.cgroup))
 			return 0;

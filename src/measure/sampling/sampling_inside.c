@@ -383,8 +383,8 @@ static int note_file(struct looking *l, struct err *err)
 		return keep_ours(l->in, l->m->path, ino, err);
 	}
 	fd = open_mapped(l->m, &way);
-	if (fd < 0)
-		return 0;
+	if (fd < 0) /* it is gone, but ours at that path is not the one: nobody has its build-id */
+		return keep_ours(l->in, l->m->path, l->m->ino ? l->m->ino : SEVERAL_INODES, err);
 	copy_theirs(l->in, l->m, fd, way);
 	if (fstat(fd, &l->st))
 		l->st.st_ino = 0;

@@ -564,6 +564,8 @@ void image_index_free(struct images *set)
 	u64map_free(&set->by_path);
 	u64map_free(&set->dump_of);
 	u64map_free(&set->perf_map_of);
+	u64map_free(&set->mount_ns);
+	u64map_free(&set->ended);
 	vec_free(&set->of_path);
 }
 

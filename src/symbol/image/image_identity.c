@@ -19,7 +19,9 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "base/file_in.h"
 #include "base/fs.h"
+#include "base/xalloc.h"
 #include "symbol/image/image_set.h"
 
 #ifndef XFS_SUPER_MAGIC
@@ -121,6 +123,34 @@ enum fit {
 	ANOTHER,
 };
 
+void images_mount_namespace(struct images *set, uint32_t pid, uint64_t ino)
+{
+	*u64map_xat(&set->mount_ns, pid, NULL) = ino;
+}
+
+void images_process_ended(struct images *set, uint32_t pid)
+{
+	*u64map_xat(&set->ended, pid, NULL) = 1;
+}
+
+/* Whether all processes that mapped it saw other mounts than we do, and had ended when their
+ * recorder read build-ids: it found files of the host at their paths. */
+static bool was_elsewhere(const struct images *set, const struct image *im)
+{
+	struct stat own;
+	size_t i = 0;
+
+	if (!im->pid[0] || !file_look("/proc/self/ns/mnt", &own))
+		return false;
+	for (; i < sizeof(im->pid) / sizeof(im->pid[0]) && im->pid[i]; i++) {
+		const uint64_t *ns = u64map_find(&set->mount_ns, im->pid[i]);
+
+		if (!ns || *ns == own.st_ino || !u64map_find(&set->ended, im->pid[i]))
+			return false;
+	}
+	return true;
+}
+
 /* A build-id of the header is that of the path when the recording ended, which may be another
  * image's. */
 static enum fit fit_of(const struct images *set, const struct image *im, int fd,
@@ -131,7 +161,9 @@ static enum fit fit_of(const struct images *set, const struct image *im, int fd,
 	*here = identity_of(fd);
 	if (!identity_differs(here, &im->key.file))
 		return FITS;
-	return im->key.build_id_len && !is_anothers(set, im, here) ? DOUBTFUL : ANOTHER;
+	return im->key.build_id_len && !is_anothers(set, im, here) && !was_elsewhere(set, im)
+		       ? DOUBTFUL
+		       : ANOTHER;
 }
 
 bool image_is_replaced(const struct images *set, struct image *im, int fd, const char *name)
@@ -145,7 +177,12 @@ bool image_is_replaced(const struct images *set, struct image *im, int fd, const
 	if (!im->refusal.len) {
 		put_both(&im->refusal, name, &here, &im->key.file);
 		buf_puts(&im->refusal,
-			 ", and the recording has no build-id for it: not used; record again, or "
+			 was_elsewhere(set, im)
+				 ? ", which a process with other mounts had mapped, and the "
+				   "recorder took its build-id from here"
+				 : ", and the recording has no build-id for it");
+		buf_puts(&im->refusal,
+			 ": not used; record again, or "
 			 "name a directory that has the recorded file with --symbols DIR");
 	}
 	return true;

@@ -100,6 +100,8 @@ struct images {
 	struct u64map by_hash;
 	struct u64map by_path;	   /* hash of a path -> the last of of_path */
 	struct u64map dump_of;	   /* pid -> the image that its runtime's dump is */
+	struct u64map mount_ns;	   /* pid -> inode of its mount namespace, as recorded */
+	struct u64map ended;	   /* pids of processes that ended while it was recorded */
 	struct u64map perf_map_of; /* pid -> whether it left a perf-PID.map */
 	VEC(struct image_of_path) of_path;
 	/* image_named(): hash of a name -> its first image; of an image the next of that hash */
