@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -50,6 +51,8 @@ static struct {
 static const char *const names[] = { CALLS(LIBRARY_NAME) };
 static struct library library = LIBRARY("debuginfod", "libdebuginfod.so.1", names, client,
 					"install libdebuginfod1, or unset DEBUGINFOD_URLS");
+
+static const char unwritable[] = "its cache cannot be written (is the disk full?)";
 
 struct question {
 	enum fetch_kind kind;
@@ -174,12 +177,22 @@ static int progress(struct debuginfod_client *c, long a, long b)
 	return 0;
 }
 
+/* The client has removed what it had of the file: whether that filled the disk. */
+static bool disk_was_full(uint64_t bytes)
+{
+	struct statvfs v;
+
+	return !statvfs(my.cache, &v) && (uint64_t)v.f_bavail * v.f_frsize < bytes + (256u << 10);
+}
+
 /* What the client's error means, for this file and for the next ones. */
 static void judge_failure(int error)
 {
 	switch (error) {
 	case ENOENT: /* also for an answer that is none, and one that breaks off */
-		if (my.a.bytes)
+		if (disk_was_full(my.a.bytes))
+			(void)stop_at(FETCH_OVER, "%s", unwritable);
+		else if (my.a.bytes)
 			(void)stop_at(FETCH_FAILED, "broke off after %" PRIu64 " bytes",
 				      my.a.bytes);
 		break;
@@ -196,7 +209,7 @@ static void judge_failure(int error)
 	case ENOSPC:
 	case EDQUOT:
 	case EIO: /* the client's word for a failed write */
-		(void)stop_at(FETCH_OVER, "its cache cannot be written (is the disk full?)");
+		(void)stop_at(FETCH_OVER, "%s", unwritable);
 		break;
 	case EACCES:
 	case EROFS:

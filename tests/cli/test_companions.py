@@ -163,7 +163,8 @@ def test_link(how):
             f.write(plain)
     os.mkdir(at + "/kept")
     os.rename(at + "/prog.debug", at + "/kept/prog.debug")
-    symbol = next((w for w in asked(at, COMMANDS[1])[1].replace(";", " ").split() if w.startswith("prog+0x")), None)
+    folded = [line.rpartition(" ") for line in run(*COMMANDS[1], "--no-cache", "-i", at + "/data").stdout.splitlines()]
+    symbol = max(folded, key=lambda line: int(line[2]))[0].split(";")[-1] if folded else None
     if symbol:
         r = run("annotate", "--no-cache", "--no-pager", "-i", at + "/data", symbol)
         out = " ".join((r.stdout + r.stderr).split())

@@ -216,6 +216,7 @@ int fdo_add_head(struct fdo_maker *m, uint64_t addr, uint64_t count)
 int fdo_begin(struct fdo_maker *m, struct images *images, uint32_t image, struct err *err)
 {
 	struct err why = ERR_INIT;
+	struct arena a = ARENA_INIT;
 
 	m->images = images;
 	m->image = image;
@@ -227,9 +228,10 @@ int fdo_begin(struct fdo_maker *m, struct images *images, uint32_t image, struct
 		return err_nomem(err);
 	(void)err_set(err, ERR_NOT_FOUND, "%.200s: no debug information, so no lines to count for",
 		      image_path(images, image));
-	return err_hint(err,
-			"compile with -g or -gline-tables-only, and -fdebug-info-for-profiling; "
-			"or name where it lies: --symbols DIR");
+	(void)err_hint(err, "%s (compilers that read this want -fdebug-info-for-profiling, too)",
+		       image_debug_lack(images, image, &a));
+	arena_free(&a);
+	return -1;
 }
 
 void fdo_maker_free(struct fdo_maker *m)
