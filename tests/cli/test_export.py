@@ -131,6 +131,8 @@ def check_lines(p, source):
     t.ok(inlined and seen["mix"] <= set(range(first["mix"], first["mix"] + 6)) and
          seen["leaf"] <= set(range(first["leaf"], first["leaf"] + 5)) and seen["one"] == {first["one"]},
          "pprof: inlined calls, innermost first, with their lines", "%s %s" % (dict(seen), first))
+    starts = {p.name(f): row.get(5, 0) for f, row in p.functions.items() if p.name(f) in first}
+    t.equal(starts, first, "pprof: each function begins in its line, inlined or not")
 
 
 def check_mapping(p, prog):

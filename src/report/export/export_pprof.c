@@ -18,6 +18,7 @@
 #include "base/fs.h"
 #include "base/text.h"
 #include "report/export/proto.h"
+#include "symbol/source.h"
 
 enum { /* fields of messages */
        PROFILE_SAMPLE_TYPE = 1,
@@ -35,6 +36,7 @@ enum { /* fields of messages */
 };
 
 #define PAGE	   4096u
+#define LEVELS	   64
 #define APART	   (1ULL << 24) /* between files that are laid out here */
 #define FIRST_FILE (1ULL << 44)
 
@@ -270,10 +272,31 @@ static void put_mappings(struct pprof *x)
 
 /* ---- locations ------------------------------------------------------------------------------- */
 
-/* Returns the number of a frame's function, which is written at first sight. Numbers count from
- * 1. */
-static uint64_t pprof_function_of(struct pprof *x, const struct profile_frame *f)
+/* The line where the function of a frame of a site begins; level 0 is that which others are inlined
+ * into; 0: not known. */
+static uint32_t first_line_of(const struct pprof *x, const struct stack_site *s, uint32_t level)
 {
+	struct source_inline in[LEVELS];
+	struct source_function f;
+	const struct source *src;
+	uint64_t vaddr;
+
+	if (s->image == IMAGE_NONE)
+		return 0;
+	src = source_of(x->in->images, s->image, NULL);
+	if (!src || !image_to_vaddr(x->in->images, s->image, s->addr - s->caller, &vaddr))
+		return 0;
+	if (!level)
+		return source_function(src, vaddr, &f) ? f.first_line : 0;
+	return source_inline_names(src, vaddr, in, LEVELS) == s->n - 1 ? in[level - 1].first_line
+								       : 0;
+}
+
+/* Returns the number of the function of a site's frame, which is written at first sight. Numbers
+ * count from 1. */
+static uint64_t pprof_function_of(struct pprof *x, const struct stack_site *s, uint32_t level)
+{
+	const struct profile_frame *f = &x->s->frame[x->s->frame_id[s->first + level]];
 	const char *name = strtab_get(profile_strings(x->in->profile), f->name);
 	uint32_t shown = (uint32_t)str(x, name);
 	uint32_t system = (uint32_t)str(x, f->linkage ? f->linkage : name);
@@ -290,6 +313,8 @@ static uint64_t pprof_function_of(struct pprof *x, const struct profile_frame *f
 		proto_u64(&x->message, 2, shown);
 		proto_u64(&x->message, 3, system);
 		proto_u64(&x->message, 4, file);
+		if (file) /* debug information is there, and asked for */
+			proto_u64(&x->message, 5, first_line_of(x, s, level));
 		put_pprof_field(x, PROFILE_FUNCTION);
 	}
 	return id + 1ULL;
@@ -436,7 +461,7 @@ int export_pprof(struct buf *out, const struct export_in *in, struct err *err)
 		for (uint32_t k = named ? s->n : 0; k--;) {
 			const struct profile_frame *f = &x.s->frame[x.s->frame_id[s->first + k]];
 
-			proto_u64(&x.inner, 1, pprof_function_of(&x, f));
+			proto_u64(&x.inner, 1, pprof_function_of(&x, s, k));
 			proto_u64(&x.inner, 2, f->line.line);
 			proto_message(&lines, 4, &x.inner);
 		}
