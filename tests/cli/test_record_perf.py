@@ -324,6 +324,9 @@ ELSEWHERE = {
     "--ibs": "needs AMD's: tests/sim/test_ibs.py", "--mem": "needs a PMU: tests/sim/test_ibs.py",
     "--keep": "perf has no such option: tests/sim/test_ibs.py", "--fields": "perf has no such option: tests/sim/test_ibs.py", "--ibs-events": "perf has no such option: tests/cli/test_own_events.py", "--wait": "perf has no such option: tests/cli/test_wait.py",
     "--wait-chains": "perf has no such option: tests/cli/test_wait.py",
+    "--python": "perf has no such option: tests/cli/test_python.py",
+    "--no-copies": "perf has no such option: tests/cli/test_copies.py", "--copies-size": "perf has no such option: tests/cli/test_copies.py",
+    "--copies-age": "perf has no such option: tests/cli/test_copies.py",
     "--follow": "perf has no such option: tests/cli/test_ended.py", "--heap": "perf has no such option: tests/cli/test_heap.py",
 }
 listed = re.findall(r"^ {2}(?:(-\w), |    )(--[a-z-]+)", run("record", "--help").stdout, re.M)

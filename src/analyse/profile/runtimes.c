@@ -194,22 +194,24 @@ size_t profile_runtimes(const struct profile *p, size_t event,
 			struct runtime_found out[RUNTIMES_MAX])
 {
 	struct runtime_found all[RUNTIMES + 1];
-	size_t n = 0, n_events, n_images = images_count(spaces_images(p->sp)), kept = 0;
+	const struct images *set = p->sp ? spaces_images(p->sp) : NULL;
+	size_t n = 0, n_events, n_images = set ? images_count(set) : 0, kept = 0;
 	const struct profile_sum *sum = profile_sums(p, &n_events);
-	uint64_t most[RUNTIMES + 1], *period = sum_by_image(p, event);
 	double whole = event < n_events ? (double)sum[event].selected.period : 0;
+	uint64_t most[RUNTIMES + 1], *period = n_images ? sum_by_image(p, event) : NULL;
 
 	/* nothing of a process that has next to nothing is looked up */
 	for (uint32_t id = 0; id < n_images; id++)
 		if ((double)period[id] > whole / 1000)
 			add_image(p, id, period[id], all, &n, most);
 	free(period);
-	qsort(all, n, sizeof(*all), more_first);
+	if (n)
+		qsort(all, n, sizeof(*all), more_first);
 	for (size_t i = 0; i < n && kept < RUNTIMES_MAX; i++) {
+		bool interpreted = all[i].runtime && all[i].runtime->interpreted;
+
 		all[i].share = (double)all[i].period / whole;
-		if (all[i].share >= (all[i].runtime && all[i].runtime->interpreted
-					     ? RUNTIMES_INTERPRETED_SHARE
-					     : RUNTIMES_SHARE))
+		if (all[i].share >= (interpreted ? RUNTIMES_INTERPRETED_SHARE : RUNTIMES_SHARE))
 			out[kept++] = all[i];
 	}
 	return kept;
@@ -263,7 +265,8 @@ bool runtime_put_again(struct buf *b, const struct runtime_found *f, const struc
 
 bool profile_row_is_code(const struct profile *p, const struct profile_row *r)
 {
-	const struct images *set = spaces_images(p->sp);
+	const struct images *set = p->sp ? spaces_images(p->sp) : NULL;
 
-	return r->image >= images_count(set) || image_key(set, r->image)->kind != IMAGE_SCRIPT;
+	return !set || r->image >= images_count(set) ||
+	       image_key(set, r->image)->kind != IMAGE_SCRIPT;
 }

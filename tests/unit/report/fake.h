@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "analyse/profile.h"
+#include "analyse/runtimes.h"
 #include "report/view.h"
 
 #define FAKE_ROWS   64
@@ -28,6 +29,7 @@ struct profile {
 	struct profile_frame *frame;
 	size_t cap_frames, cap_nodes;
 	struct tally *self[FAKE_EVENTS], *total[FAKE_EVENTS];
+	struct tally cut[CHAIN_CUTS][FAKE_EVENTS];
 };
 
 const struct profile_row *profile_rows(const struct profile *p, size_t *n)
@@ -40,6 +42,31 @@ const struct profile_sum *profile_sums(const struct profile *p, size_t *n)
 {
 	*n = p->n_events;
 	return p->sum;
+}
+
+size_t profile_runtimes(const struct profile *p, size_t event,
+			struct runtime_found out[RUNTIMES_MAX])
+{
+	(void)p, (void)event, (void)out;
+	return 0;
+}
+
+void runtime_put_line(struct buf *b, const struct runtime_found *f)
+{
+	(void)b, (void)f;
+}
+
+bool runtime_put_again(struct buf *b, const struct runtime_found *f, const struct pd_info *info,
+		       const char *options, bool same)
+{
+	(void)b, (void)f, (void)info, (void)options, (void)same;
+	return false;
+}
+
+bool profile_row_is_code(const struct profile *p, const struct profile_row *r)
+{
+	(void)p, (void)r;
+	return true;
 }
 
 const struct profile_chains *profile_chains(const struct profile *p)
@@ -113,6 +140,8 @@ static inline void fake_init(struct profile *p)
 	p->opts.key[1] = KEY_DSO;
 	p->opts.key[2] = KEY_SYM;
 	p->opts.n_keys = 3;
+	for (unsigned k = 0; k < CHAIN_CUTS; k++)
+		p->chains.cut[k] = p->cut[k];
 	(void)fake_string(p, "");
 }
 
