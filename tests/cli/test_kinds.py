@@ -17,7 +17,7 @@ from tap import CYCLADE, Tap  # noqa: E402
 t = Tap()
 tmp = tempfile.TemporaryDirectory()
 os.chdir(tmp.name)
-FIRST = 5000000  # beyond the largest number that a process can have
+FIRST = 5000000 + 100 * os.getpid()  # beyond the largest number that a process can have; lists in /tmp are of this run alone
 BASE = 0x555555554000
 READ, EXEC, RX = 1, 4, 5
 SOURCE = """volatile int sink;
