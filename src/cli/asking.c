@@ -166,7 +166,7 @@ int cli_measure_opts(struct cli *cli, struct measure_opts *out, struct err *err)
 	out->level_said = OPTION_GIVEN(o, level);
 	out->tree = (cli->command == CMD_RUN || cli->command == CMD_TOP) && !o->no_tree;
 	out->needs_pmu = cli->command == CMD_RUN && o->require;
-	out->chains_of_time = out->switches = cli->command == CMD_RUN;
+	out->chains = out->switches = cli->command == CMD_RUN;
 	out->copies_dir = o->measure.no_copies ? NULL : cli_cache_dir(cli);
 	out->path_ours = cli->command == CMD_RUN ? !o->data_file : !o->output;
 	if (check_modes(out, err) || check_times(cli, err) || check_program(cli, err) ||

@@ -83,11 +83,11 @@ struct measure_opts {
 	/* Allocations are logged: one small one of so many; "": all. NULL: none. With it the value
 	 * of LD_PRELOAD, our library first; NULL: the program cannot have the library. */
 	const char *heap, *preload;
-	const char *wait_chains; /* of switches: auto, all, none; NULL: auto */
-	const char *clockid;	 /* as clock_gettime's, without CLOCK_ */
-	const char *call_graph;	 /* fp, dwarf, lbr; "": the default kind */
-	bool python;		 /* frames of CPython too */
-	bool chains_of_time;	 /* chains by frame pointers if time is sampled for want of a PMU */
+	const char *wait_chains;   /* of switches: auto, all, none; NULL: auto */
+	const char *clockid;	   /* as clock_gettime's, without CLOCK_ */
+	const char *call_graph;	   /* fp, dwarf, lbr; "": the default kind */
+	bool python;		   /* frames of CPython too */
+	bool chains;		   /* of the default kind, unless call_graph says which */
 	const char *branch_filter; /* kinds of branches */
 	bool switches; /* who waits, and why if we may know, within 1 % of the program */
 	bool wait;

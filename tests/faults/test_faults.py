@@ -116,6 +116,7 @@ MEASURES = {
     "compare, functions": "compare --functions 2 -r 1 --warmup 0 --seed 1 -q -e cpu-clock:u -o O -- true -- true",
     "record": "record -q -e cpu-clock:u -o O -- true",
     "record --heap": "record -q -e page-faults:u -c 1 -d -W --heap -o O -- true",
+    "record -g": "record -q -g -e cpu-clock:u -F 20000 -o O -- true",
     "run": "run -q -e cpu-clock:u --data O -- true",
     "run -r": "run -q -e cpu-clock:u -r 2 --data O -- true",
     "monitor": "monitor --once -I 1",

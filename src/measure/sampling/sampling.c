@@ -39,10 +39,8 @@ static int parse_events(struct sampling *r, struct err *err)
 		return -1;
 	if (!r->events.ev.n && event_default(&r->events, r->k.root, r->why, err))
 		return -1;
-	/* Chains by frame pointers cost next to nothing beside a timer, and there is no tree to
-	 * look at: `report -g` is the next thing that run names. */
-	if (*r->why && r->opts.chains_of_time && !r->opts.call_graph)
-		r->opts.call_graph = "fp";
+	if (r->opts.chains && !r->opts.call_graph)
+		r->opts.call_graph = ""; /* `report -g` is what run names next */
 	sampling_ways_choose(r);
 	if (r->opts.wait)
 		sampling_wait_events(r);

@@ -177,7 +177,8 @@ static bool find_callers(struct unwound *u, const struct pd_event *ev, const str
 		*n = unwind_user(u->unwinder, &in, u->chain + 1, FRAMES_MAX, &end);
 	if (end == UNWIND_NO_CODE && !u->last_try && u->held.len < HELD_MAX)
 		return false;
-	note_walk(u, ev, s, end);
+	if (s->stack_size) /* else, in the middle of an exec, there is none */
+		note_walk(u, ev, s, end);
 	if (*n) {
 		u->chain[0] = CONTEXT_USER;
 		*n += 1;
