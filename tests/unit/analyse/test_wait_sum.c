@@ -22,6 +22,7 @@ static void begin(size_t threads)
 {
 	out = (struct wait){ 0 };
 	work = (struct wait_work){ .out = &out, .at = at };
+	out.work = &work;
 	for (size_t i = 0; i < threads; i++) {
 		const struct wait_thread t = { .wanted = true };
 
