@@ -260,6 +260,9 @@ struct file_watch {
 	atomic_bool used, cut;
 	_Atomic(uint8_t *) p; /* NULL: none now */
 	size_t len, page;
+	dev_t dev;
+	ino_t ino;
+	struct timespec written;
 };
 
 static _Atomic(struct file_watch *) watches;
@@ -318,10 +321,26 @@ bool file_map_cut(const struct file_map *m)
 	return m->watch && atomic_load(&m->watch->cut);
 }
 
+bool file_map_written(const struct file_map *m, const char *path)
+{
+	const struct file_watch *w = m->watch;
+	struct stat st;
+	int fd = w ? file_in_open(NULL, path, FILE_IN_LINKS, &st, NULL) : -1;
+
+	if (fd < 0)
+		return false;
+	(void)close(fd);
+	return st.st_dev == w->dev && st.st_ino == w->ino &&
+	       ((size_t)st.st_size != w->len || st.st_mtim.tv_sec != w->written.tv_sec ||
+		st.st_mtim.tv_nsec != w->written.tv_nsec);
+}
+
 /* ---- bytes ------------------------------------------------------------------------------ */
 
-static int map_private(struct file_map *m, int fd, size_t len, const char *name, struct err *err)
+static int map_private(struct file_map *m, int fd, const struct stat *st, const char *name,
+		       struct err *err)
 {
+	size_t len = (size_t)st->st_size;
 	void *p = mmap(NULL, len, PROT_READ, MAP_PRIVATE, fd, 0);
 
 	if (p == MAP_FAILED) {
@@ -334,6 +353,9 @@ static int map_private(struct file_map *m, int fd, size_t len, const char *name,
 		(void)munmap(p, len);
 		return err_nomem(err);
 	}
+	m->watch->dev = st->st_dev;
+	m->watch->ino = st->st_ino;
+	m->watch->written = st->st_mtim;
 	m->p = p;
 	m->len = len;
 	return 0;
@@ -428,9 +450,8 @@ int file_in_map(struct file_map *m, int fd, const struct stat *st, bool copy, co
 
 	*m = (struct file_map){ 0 };
 	if (st->st_size > 0)
-		rc = copy || !file_written_by(st, 0)
-			     ? copy_file(m, fd, st, name, err)
-			     : map_private(m, fd, (size_t)st->st_size, name, err);
+		rc = copy || !file_written_by(st, 0) ? copy_file(m, fd, st, name, err)
+						     : map_private(m, fd, st, name, err);
 	(void)close(fd);
 	return rc;
 }

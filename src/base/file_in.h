@@ -74,6 +74,9 @@ int file_map_open(struct file_map *m, const char *path, struct err *err) MUST_US
 void file_map_close(struct file_map *m);
 /* Whether the file became shorter than its mapping while that was read. */
 bool file_map_cut(const struct file_map *m);
+/* Whether the file, which is still at `path`, was written to since it was mapped: its bytes may be
+ * of two versions. Copies never are. */
+bool file_map_written(const struct file_map *m, const char *path);
 
 /* Reads a file to its end whatever its size by stat (so /proc and /sys work), up to `limit` bytes;
  * more is ERR_LIMIT. The text is NUL-ended. Only regular files, as above. */

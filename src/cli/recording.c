@@ -183,7 +183,7 @@ void recording_troubles(const struct recording *r)
 
 	for (uint32_t id = 0; id < n; id++)
 		if (*image_trouble(r->images, id))
-			cli_warn("names or lines of %s are missing: %s", image_name(r->images, id),
+			cli_warn("names or lines of %s are missing: %s", image_path(r->images, id),
 				 image_trouble(r->images, id));
 }
 

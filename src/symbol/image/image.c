@@ -305,12 +305,25 @@ static bool was_cut(const struct elf_on_disk *f)
 	return f->path && file_map_cut(&f->map);
 }
 
+static bool was_written(const struct elf_on_disk *f)
+{
+	return f->path && !f->shared && file_map_written(&f->map, f->path);
+}
+
+bool image_changed(const struct image *im)
+{
+	return was_cut(&im->code) || was_cut(&im->syms) || was_written(&im->code) ||
+	       was_written(&im->syms);
+}
+
 const char *image_trouble(const struct images *set, uint32_t id)
 {
 	const struct image *im = set->image.v[id];
 
 	if (was_cut(&im->code) || was_cut(&im->syms) || was_cut(&im->dwarf))
 		return "the file became shorter while it was being read";
+	if (was_written(&im->code) || was_written(&im->syms) || was_written(&im->dwarf))
+		return "the file was written to while it was being read";
 	if (!im->trouble.len && im->source && im->source->beside.code)
 		return im->source->beside.what;
 	return buf_str(&im->trouble);

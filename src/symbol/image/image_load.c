@@ -235,6 +235,10 @@ void image_load(struct images *set, struct image *im)
 		buf_printf(&im->origin, "%s: not code of a file", im->key.path);
 		break;
 	}
+	if (im->list.raw.n && image_changed(im)) { /* names of two versions: none */
+		im->list.raw.n = im->list.bounds.n = 0;
+		im->keep_as = NULL;
+	}
 	if (!im->table.n)
 		sym_table_make(&im->table, &im->list, set->opts.raw_names);
 	if (im->keep_as)

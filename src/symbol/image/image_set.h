@@ -41,6 +41,9 @@ struct image;
 /* Keeps why a file could not be read for image_trouble(), unless it is not there or not for us. */
 void image_failed(struct image *im, const struct err *why);
 
+/* Whether the files with its symbols were cut short, or written to, since they were opened. */
+bool image_changed(const struct image *im);
+
 struct image {
 	struct image_key key; /* strings and build-id are the set's */
 	const char *name;

@@ -253,7 +253,9 @@ static void a_mapping_may_become_shorter(void **state)
 	assert_int_equal(file_map_open(&m, path, NULL), 0);
 	assert_int_equal(m.p[LARGE - 1], 'a');
 	assert_false(file_map_cut(&m));
+	assert_false(file_map_written(&m, path));
 	assert_int_equal(truncate(path, 100), 0);
+	assert_true(file_map_written(&m, path));
 	assert_int_equal(m.p[99], 'a');
 	assert_int_equal(((volatile uint8_t *)m.p)[LARGE / 2], 0);
 	assert_int_equal(((volatile uint8_t *)m.p)[LARGE - 1], 0);
