@@ -225,11 +225,118 @@ static int open_same(int at, const char *root, const char *path, unsigned how,
 	return -1;
 }
 
+/* ---- files that are not in the file system ---------------------------------------------- */
+
+struct mounted {
+	struct mounted *next;
+	int (*open_at)(void *ctx, const char *path);
+	void *ctx;
+	char root[];
+};
+
+static pthread_mutex_t mounts_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct mounted *mounts;
+static struct {
+	void (*opened)(void *ctx, const char *root, const char *path);
+	void *ctx;
+} report;
+
+int file_in_mount(const char *root, int (*open_at)(void *ctx, const char *path), void *ctx,
+		  struct err *err)
+{
+	size_t len = strlen(root) + 1;
+	struct mounted *m = malloc(sizeof(*m) + len);
+
+	if (!m)
+		return err_nomem(err);
+	m->open_at = open_at;
+	m->ctx = ctx;
+	memcpy(m->root, root, len);
+	(void)pthread_mutex_lock(&mounts_lock);
+	m->next = mounts;
+	mounts = m;
+	(void)pthread_mutex_unlock(&mounts_lock);
+	return 0;
+}
+
+void file_in_unmount(const void *ctx)
+{
+	(void)pthread_mutex_lock(&mounts_lock);
+	for (struct mounted **at = &mounts; *at; at = &(*at)->next)
+		if ((*at)->ctx == ctx) {
+			struct mounted *m = *at;
+
+			*at = m->next;
+			free(m);
+			break;
+		}
+	(void)pthread_mutex_unlock(&mounts_lock);
+}
+
+static struct mounted *mount_of(const char *root)
+{
+	struct mounted *m = root ? mounts : NULL;
+
+	while (m && strcmp(m->root, root) != 0)
+		m = m->next;
+	return m;
+}
+
+bool file_in_mounted(const char *root)
+{
+	bool is;
+
+	(void)pthread_mutex_lock(&mounts_lock);
+	is = mount_of(root);
+	(void)pthread_mutex_unlock(&mounts_lock);
+	return is;
+}
+
+/* -2: there is no such root. */
+static int open_mounted(const char *root, const char *path, struct stat *st, struct err *err)
+{
+	char inside[PATH_MAX];
+	struct mounted *m;
+	int fd = -2;
+
+	if (!root)
+		return -2;
+	(void)pthread_mutex_lock(&mounts_lock);
+	m = mount_of(root);
+	if (m) {
+		inside[0] = '/';
+		errno = ENAMETOOLONG;
+		fd = path_lexical(inside + (*path != '/'), sizeof(inside) - 1, path)
+			     ? -1
+			     : m->open_at(m->ctx, inside);
+		if (fd >= 0 && fstat(fd, st)) {
+			(void)close(fd);
+			fd = -1;
+		}
+		if (fd < 0)
+			(void)err_sys(err, "%s", path);
+		else /* nobody else has it, whatever the kernel calls its mode */
+			st->st_mode = S_IFREG | 0600;
+	}
+	(void)pthread_mutex_unlock(&mounts_lock);
+	return fd;
+}
+
+void file_in_report(void (*opened)(void *ctx, const char *root, const char *path), void *ctx)
+{
+	report.opened = opened;
+	report.ctx = ctx;
+}
+
 int file_in_open(const char *root, const char *path, unsigned how, struct stat *st, struct err *err)
 {
-	int at = open_name(root, path, how, O_PATH), fd; /* without effect, whatever it is */
+	int at, fd;
 
 	memset(st, 0, sizeof(*st));
+	fd = open_mounted(root, path, st, err);
+	if (fd != -2)
+		return fd;
+	at = open_name(root, path, how, O_PATH); /* without effect, whatever it is */
 	if (how & FILE_IN_PROC)
 		at = open_lent(path, at);
 	if (at < 0)
@@ -249,6 +356,8 @@ int file_in_open(const char *root, const char *path, unsigned how, struct stat *
 	if (fd < 0)
 		(void)err_sys(err, "%s", path);
 	(void)close(at);
+	if (fd >= 0 && report.opened && !(how & FILE_IN_STATE))
+		report.opened(report.ctx, root, path);
 	return fd;
 }
 
@@ -684,6 +793,8 @@ bool file_shown_for(int fd, const char *root, const char *path, const struct sta
 {
 	uid_t me = geteuid();
 
+	if (file_in_mounted(root)) /* it comes with the recording */
+		return true;
 	if (!user || user == me || (me && st->st_uid == me))
 		return true;
 	return file_read_by(st, user) && way_passed_by(fd, root, path, st, user);

@@ -53,6 +53,16 @@ int file_in_below(const char *root, const char *path, int flags) MUST_USE;
 int file_in_open(const char *root, const char *path, unsigned how, struct stat *st,
 		 struct err *err) MUST_USE;
 
+/* Files that are not in the file system: file_in_open() below a root that is called `root` asks
+ * `open_at` for the file at a path ("/a/b", without "..") instead: a new descriptor, or -1 and
+ * errno. It belongs to this user alone. Until file_in_unmount(ctx). */
+int file_in_mount(const char *root, int (*open_at)(void *ctx, const char *path), void *ctx,
+		  struct err *err) MUST_USE;
+void file_in_unmount(const void *ctx);
+bool file_in_mounted(const char *root); /* NULL: no */
+/* From now on each file that is opened, but those of FILE_IN_STATE, is reported; NULL: none. */
+void file_in_report(void (*opened)(void *ctx, const char *root, const char *path), void *ctx);
+
 /* A file's bytes; `p` is NULL if len is 0. */
 struct file_map {
 	uint8_t *p;

@@ -147,7 +147,7 @@ static void bash_option(struct buf *b, const struct option_row *row)
 {
 	buf_putc(b, '\t');
 	for (int c = 0, n = 0; c < CMD_COUNT; c++) {
-		if (!(row->commands & (1u << c)))
+		if (!(row->commands & COMMAND_BIT(c)))
 			continue;
 		buf_printf(b, "%s%s:--%s=", n++ ? "|" : "", command_names[c], row->name);
 		if (may_have_argument(row))
@@ -180,7 +180,7 @@ static void bash(struct buf *b)
 		put_values(&values, command_operands[c], true);
 		buf_printf(b, "\t%s) values='%s' options='", command_names[c], buf_str(&values));
 		for (size_t i = 0; i < n_option_rows; i++)
-			if (option_rows[i].commands & (1u << c))
+			if (option_rows[i].commands & COMMAND_BIT(c))
 				buf_printf(b, "@--%s ", option_rows[i].name);
 		buf_puts(b, "' ;;\n");
 	}
@@ -256,7 +256,7 @@ static void zsh(struct buf *b)
 	for (int c = 0; c < CMD_COUNT; c++) {
 		buf_printf(b, "\t%s)\n\t\t_arguments -s \\\n", command_names[c]);
 		for (size_t i = 0; i < n_option_rows; i++) {
-			if (!(option_rows[i].commands & (1u << c)))
+			if (!(option_rows[i].commands & COMMAND_BIT(c)))
 				continue;
 			option_values(&values, &option_rows[i]);
 			zsh_option(b, &option_rows[i], buf_str(&values));
@@ -327,7 +327,7 @@ static void fish(struct buf *b)
 		for (size_t i = 0; i < n_option_rows; i++) {
 			const struct option_row *row = &option_rows[i];
 
-			if (!(row->commands & (1u << c)))
+			if (!(row->commands & COMMAND_BIT(c)))
 				continue;
 			buf_printf(b, "complete -c cyclade -n '__cyclade_command %s' -l %s",
 				   command_names[c], row->name);

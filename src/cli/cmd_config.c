@@ -63,7 +63,7 @@ static void put_command(struct shown *s, const struct config *c, const struct op
 		const struct option_row *row = &option_rows[i];
 		const struct option_said *said = &o->said[i];
 
-		if (!said->from || !(row->commands & (1u << cmd)))
+		if (!said->from || !(row->commands & COMMAND_BIT(cmd)))
 			continue;
 		if (!head)
 			buf_printf(s->out, "%s[%s]\n", s->n ? "\n" : "", command_names[cmd]);

@@ -161,7 +161,7 @@ void help_options(struct buf *b, enum command cmd, unsigned width)
 		const struct option_row *row = &option_rows[i];
 		struct buf spelling = BUF_INIT;
 
-		if (!(row->commands & (1u << cmd)))
+		if (!(row->commands & COMMAND_BIT(cmd)))
 			continue;
 		if (strcmp(group, row->group)) {
 			buf_printf(b, "%s%s\n", *group ? "\n" : "", row->group);

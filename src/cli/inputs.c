@@ -8,6 +8,7 @@
 
 #include "base/file_in.h"
 #include "base/file_out.h"
+#include "base/xalloc.h"
 #include "cli/config_file.h"
 
 bool cli_program_path(char out[CLI_PATH_MAX], const char *name)
@@ -145,4 +146,14 @@ int cli_inputs(struct cli *cli, struct err *err)
 		if (output[i] && strcmp(output[i], "-") != 0 && file_out_check(output[i], err))
 			return -1;
 	return file_out_check_fd(STDOUT_FILENO, "standard output", err);
+}
+
+void cli_archive_output(struct cli *cli)
+{
+	const char *name = cli->opt.input ? cli->opt.input
+			   : cli->args.n  ? cli->args.v[0]
+					  : cli_usual_input();
+
+	if (!cli->opt.output && name)
+		cli->opt.output = arena_xprintf(&cli->arena, "%s.tar.zst", name);
 }

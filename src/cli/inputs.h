@@ -18,4 +18,7 @@ int cli_inputs(struct cli *cli, struct err *err) MUST_USE;
 enum { CLI_PATH_MAX = 4096 };
 bool cli_program_path(char out[CLI_PATH_MAX], const char *name);
 
+/* archive: -o is FILE.tar.zst unless it is given; before the process gives up its rights. */
+void cli_archive_output(struct cli *cli);
+
 #endif

@@ -161,6 +161,8 @@ static int dispatch(struct cli *cli, int argc, char **argv)
 		return help_command(cli);
 	if (cli_model_name(cli, &err) || cli_inputs(cli, &err))
 		return cli_fail_as(&err, failed);
+	if (cli->command == CMD_ARCHIVE)
+		cli_archive_output(cli);
 	if (cli_only_reads(cli)) {
 		nomem_policy(end_without_memory, true);
 		cli_sandbox(cli, NULL);

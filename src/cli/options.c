@@ -13,8 +13,9 @@
 #include "base/xalloc.h"
 #include "measure/measure_opts.h"
 
-enum { /* the commands as bits, for the rows of options.def */
-#define COMMAND(id, name, operands, text) id = 1 << CMD_##id,
+/* The commands as bits, for the rows of options.def: more than an int has. */
+__extension__ enum {
+#define COMMAND(id, name, operands, text) id = COMMAND_BIT(CMD_##id),
 #include "cli/commands.def"
 #undef COMMAND
 #define OPTION(group, name, letter, kind, field, arg, commands, help)
@@ -22,7 +23,7 @@ enum { /* the commands as bits, for the rows of options.def */
 #include "cli/options.def"
 #undef OPTION_SET
 #undef OPTION
-       ALL = (1 << CMD_COUNT) - 1
+	ALL = COMMAND_BIT(CMD_COUNT) - 1
 };
 
 #define OPTION_SET(name, commands)
@@ -74,7 +75,7 @@ _Static_assert(sizeof(option_rows) / sizeof(*option_rows) <= OPTION_ROWS_MAX,
 	       "options.said has room for so many");
 
 static const struct perf_option {
-	unsigned commands;
+	uint64_t commands;
 	const char *word;
 	bool argument;
 	const char *means, *hint;
@@ -105,7 +106,7 @@ struct parse {
 
 static bool applies(const struct option_row *row, enum command cmd)
 {
-	return row->commands & (1u << cmd);
+	return row->commands & COMMAND_BIT(cmd);
 }
 
 /* Options of other commands are known in CYCLADE_OPTS, which is for all of them. */
@@ -169,7 +170,7 @@ static const struct perf_option *perf_option_find(const struct parse *p, const c
 						  size_t len)
 {
 	for (size_t i = 0; i < sizeof(perf_options) / sizeof(*perf_options); i++)
-		if (perf_options[i].commands & (1u << p->cmd) &&
+		if (perf_options[i].commands & COMMAND_BIT(p->cmd) &&
 		    strlen(perf_options[i].word) == len && !memcmp(perf_options[i].word, word, len))
 			return &perf_options[i];
 	return NULL;

@@ -63,7 +63,7 @@ struct options {
 	/* files */
 	const char *input, *output, *data_file, *sysroot, *kallsyms, *vmlinux, *listen, *capture;
 	struct text_list symbols, source;
-	bool no_cache, append;
+	bool no_cache, append, with_sources;
 	/* show */
 	bool errors;
 	const char *penalties, *unit, *normalize;
@@ -106,8 +106,9 @@ struct option_row {
 	char letter;
 	enum option_kind kind;
 	size_t offset;
-	uint32_t commands; /* bit CMD_x */
+	uint64_t commands; /* COMMAND_BIT(CMD_x) */
 };
+#define COMMAND_BIT(command) (UINT64_C(1) << (command))
 
 extern const struct option_row option_rows[];
 extern const size_t n_option_rows;

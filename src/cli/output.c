@@ -706,6 +706,62 @@ const char *cli_cache_dir(struct cli *cli)
 	return NULL;
 }
 
+/* The value of [buildid] dir in a configuration of perf's; in the text, which is changed. */
+static const char *buildid_dir(char *text)
+{
+	const char *found = NULL;
+	bool inside = false;
+	char *save = NULL;
+
+	for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+		size_t len;
+
+		line += strspn(line, " \t");
+		if (*line == '[') {
+			inside = !strncmp(line, "[buildid]", 9);
+			continue;
+		}
+		if (!inside || strncmp(line, "dir", 3) != 0)
+			continue;
+		line += 3 + strspn(line + 3, " \t");
+		if (*line != '=')
+			continue;
+		line += 1 + strspn(line + 1, " \t\"");
+		len = strcspn(line, "#;\"");
+		while (len && strchr(" \t\r", line[len - 1]))
+			len--;
+		line[len] = '\0';
+		found = line;
+	}
+	return found;
+}
+
+const char *cli_perf_cache(struct cli *cli)
+{
+	const char *path = env_set("PERF_CONFIG"), *home = env_set("HOME"), *dir = NULL;
+	struct buf text = BUF_INIT;
+	struct stat st;
+	int fd;
+
+	if (!path || !*path)
+		path = home && *home == '/' ? arena_printf(&cli->arena, "%s/.perfconfig", home)
+					    : NULL;
+	fd = path ? file_in_open(NULL, path, FILE_IN_LINKS | FILE_IN_STATE, &st, NULL) : -1;
+	if (fd < 0)
+		return NULL;
+	/* it names a directory whose files are believed */
+	if (!file_written_by(&st, geteuid()))
+		(void)close(fd);
+	else if (!file_in_slurp(&text, fd, &st, 65536, path, NULL) && text.len)
+		dir = buildid_dir(text.s);
+	if (dir && !strncmp(dir, "~/", 2) && home)
+		dir = arena_printf(&cli->arena, "%s%s", home, dir + 1);
+	else if (dir)
+		dir = *dir == '/' ? arena_strdup(&cli->arena, dir) : NULL;
+	buf_free(&text);
+	return dir;
+}
+
 const char *cli_data_dir(struct cli *cli)
 {
 	const char *xdg = env_set("XDG_DATA_HOME"), *home = env_set("HOME");

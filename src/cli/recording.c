@@ -107,20 +107,24 @@ static int begin_images(void *ctx, const struct pd *rec, struct err *err)
 	const struct opening *o = ctx;
 	struct recording *r = o->r;
 	const char *home = getenv("HOME");
+	const char *root = pd_root(rec) ? pd_root(rec) : o->cli->opt.sysroot;
 	const struct images_opts io = {
 		.symbol_dirs = o->cli->opt.symbols.n ? o->cli->opt.symbols.v : NULL,
-		.sysroot = o->cli->opt.sysroot,
+		.sysroot = root,
 		.kallsyms = o->cli->opt.kallsyms,
 		.vmlinux = o->cli->opt.vmlinux,
-		.cache_dir = cli_cache_dir(o->cli),
+		/* names of an archive are only those of its recording */
+		.cache_dir = pd_root(rec) || o->cli->command == CMD_ARCHIVE ? NULL
+									    : cli_cache_dir(o->cli),
 		.home = home && *home ? home : NULL,
+		.perf_cache = cli_perf_cache(o->cli),
 		.copies_dir = cli_cache_dir(o->cli),
 		.debuginfod = cli_debuginfod_dir(o->cli),
 		.fetch = fetcher_running(),
 		.raw_names = o->cli->opt.raw_names,
-		.other_kernel = other_kernel(o->cli, pd_info(rec)),
-		.trust_paths = o->cli->opt.sysroot || made_here(pd_info(rec)),
-		.inodes_here = has_inodes_of_here(pd_info(rec)),
+		.other_kernel = pd_root(rec) ? NULL : other_kernel(o->cli, pd_info(rec)),
+		.trust_paths = root || made_here(pd_info(rec)),
+		.inodes_here = !pd_root(rec) && has_inodes_of_here(pd_info(rec)),
 	};
 
 	spaces_free(r->spaces);

@@ -19,7 +19,7 @@ static bool has_option(const struct cli *cli, const char *name)
 {
 	for (size_t i = 0; i < n_option_rows; i++)
 		if (!strcmp(option_rows[i].name, name) &&
-		    (option_rows[i].commands & (1u << cli->command)))
+		    (option_rows[i].commands & COMMAND_BIT(cli->command)))
 			return true;
 	return false;
 }

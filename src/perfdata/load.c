@@ -22,6 +22,7 @@
 #include "base/file_out.h"
 #include "base/fs.h"
 #include "base/invariant.h"
+#include "perfdata/archive.h"
 
 #define READ_LIMIT  ((size_t)32 << 20)
 #define SPILL_LIMIT ((uint64_t)1 << 30)
@@ -256,8 +257,36 @@ out:
 	return rc;
 }
 
+/* A recording with the files that it needs (archive.h). */
+static int load_archive(struct pd *rec, const char *path, struct err *err)
+{
+	struct stat st;
+	int fd, rc;
+
+	if (archive_open(&rec->archive, path, err))
+		return -1;
+	fd = archive_file(rec->archive, "recording");
+	if (fd < 0) {
+		(void)err_set(err, ERR_FORMAT, "%s: an archive without a recording", path);
+		return err_hint(err, "cyclade archive makes archives that can be read");
+	}
+	/* it is as secret as the archive is */
+	if (file_look(path, &st)) {
+		file_keep(&st, FILE_SECRET);
+		rec->info.owner = st.st_uid;
+	}
+	rc = fstat(fd, &st) ? err_sys(err, "%s", path)
+			    : add_open_source(rec, fd, &st, path, NULL, err);
+	(void)close(fd);
+	rec->root = arena_strdup(&rec->arena, path);
+	if (!rc && !rec->root)
+		rc = err_nomem(err);
+	return rc ? rc : archive_mount(rec->archive, rec->root, err);
+}
+
 int pd_load(struct pd *rec, const char *path, struct err *err)
 {
+	uint8_t magic[4];
 	struct stat st;
 
 	if (!strcmp(path, "-")) {
@@ -269,6 +298,9 @@ int pd_load(struct pd *rec, const char *path, struct err *err)
 	}
 	if (file_is_dir(path))
 		return load_dir(rec, path, err);
+	if (file_is_regular(path) &&
+	    archive_begins(magic, file_in_head(path, magic, sizeof(magic))))
+		return load_archive(rec, path, err);
 	return add_source_path(rec, path, NULL, err);
 }
 

@@ -60,6 +60,9 @@ struct pd_feed {
 };
 int pd_open_feed(struct pd **out, const char *path, const struct pd_feed *feed,
 		 struct err *err) MUST_USE;
+/* If the file was an archive (archive.h): the root below which file_in_open() finds the files that
+ * the recording needs; else NULL. */
+const char *pd_root(const struct pd *rec);
 /* The same over memory (tests, fuzzers). The bytes must stay until pd_close; they are not written
  * to. */
 int pd_open_memory(struct pd **out, const void *p, size_t len, struct err *err) MUST_USE;

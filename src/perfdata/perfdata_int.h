@@ -84,7 +84,10 @@ struct pd {
 	struct u64map deferred_at; /* by thread and cookie -> index */
 	const uint8_t *aux_info;   /* the first AUXTRACE_INFO; NULL: none */
 	size_t aux_info_size;
-	int spill_fd; /* unlinked file that blocks beyond 1 GB live in, or -1 */
+	struct archive
+		*archive; /* that the recording is in, with the files that it needs; or NULL */
+	const char *root; /* below which file_in_open() finds these; or NULL */
+	int spill_fd;	  /* unlinked file that blocks beyond 1 GB live in, or -1 */
 	uint64_t count[PD_KNOWN_END], bytes[PD_KNOWN_END];
 	VEC(struct pd_unknown) unknown;
 	VEC(struct pd_type_count) type_counts;

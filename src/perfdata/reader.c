@@ -8,6 +8,7 @@
  * the data.
  */
 #include "perfdata/perfdata_int.h"
+#include "perfdata/archive.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -450,10 +451,16 @@ int pd_open_memory(struct pd **out, const void *p, size_t len, struct err *err)
 	return 0;
 }
 
+const char *pd_root(const struct pd *rec)
+{
+	return rec->root;
+}
+
 void pd_close(struct pd *rec)
 {
 	if (!rec)
 		return;
+	archive_close(rec->archive);
 	vec_each (&rec->sources, struct pd_source *, s)
 		pd_source_free(s);
 	vec_each (&rec->blocks, struct pd_source *, b)

@@ -45,7 +45,7 @@ struct images_opts {
 	const char *sysroot;		/* put before every path of the recording; NULL: "" */
 	const char *cache_dir;		/* NULL: no cache on disk */
 	const char *home;		/* for ~/.debug; NULL: not searched */
-	const char *perf_cache;		/* perf's cache instead of ~/.debug; NULL: that */
+	const char *perf_cache;		/* perf's cache, before ~/.debug; NULL: that alone */
 	const char *copies_dir;		/* of copies.h; NULL: not searched */
 	const char *debuginfod;		/* the cache of debuginfod's client; NULL: not searched */
 	bool fetch;			/* ask its servers: base/fetcher.h is started */
@@ -169,6 +169,18 @@ bool image_absent(const struct images *set, uint32_t id);
  * lines); NULL if not found or not to be trusted. */
 const char *image_code_file(struct images *set, uint32_t id);
 const char *image_debug_file(struct images *set, uint32_t id);
+/* A file that names, code or lines of an image are read from, if it was looked for; each once. */
+struct image_part {
+	const char *path; /* NULL: below some root */
+	const uint8_t *p; /* the images' */
+	size_t len;
+	const uint8_t *id;
+	size_t id_len; /* 0: it has none */
+	bool mapped;   /* from a file: not the vdso of this process */
+	bool code;
+};
+size_t image_parts(const struct images *set, uint32_t id, struct image_part out[3]);
+bool image_loaded(const struct images *set, uint32_t id); /* its names were asked for */
 /* The build-id that an image is known by, the recorded one or else its file's: its length, 0 if
  * there is none. *build_id is the images'. */
 size_t image_build_id(struct images *set, uint32_t id, const uint8_t **build_id);

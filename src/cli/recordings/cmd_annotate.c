@@ -326,7 +326,7 @@ static int annotate(struct annotate **out, const struct result_ask *ask, struct 
 		.all_rows = s->account,
 		.data = memop_how(r->rec, event).from != MEMOP_FROM_NOTHING,
 		.places = { .said = o->source.n ? o->source.v : NULL,
-			    .sysroot = o->sysroot,
+			    .sysroot = pd_root(r->rec) ? pd_root(r->rec) : o->sysroot,
 			    .debuginfod = cli_debuginfod_dir(ask->cli),
 			    .fetch = fetcher_running(),
 			    .recorder = pd_info(r->rec)->owner,

@@ -65,8 +65,9 @@ static bool try_source(struct source_search *s, const char *root, const char *na
 	bool *why;
 	int fd;
 
-	if (root ? path_join(path, sizeof(path), root, name)
-		 : snprintf(path, sizeof(path), "%s", name) >= (int)sizeof(path))
+	if (root && !file_in_mounted(root)
+		    ? path_join(path, sizeof(path), root, name)
+		    : snprintf(path, sizeof(path), "%s", name) >= (int)sizeof(path))
 		return false;
 	fd = file_in_open(root, name, FILE_IN_LINKS, &st, NULL);
 	if (fd < 0)

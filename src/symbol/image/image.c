@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/xalloc.h"
 #include "symbol/dwarf/cfi.h"
@@ -38,6 +39,8 @@ struct images *images_new(const struct images_opts *opts, struct err *err)
 	for (size_t i = 0; i < sizeof(kept) / sizeof(*kept); i++)
 		if (*kept[i])
 			*kept[i] = arena_xstrdup(&set->arena, *kept[i]);
+	if (file_in_mounted(set->opts.sysroot))
+		set->archive = set->opts.sysroot;
 	return set;
 }
 
@@ -378,6 +381,45 @@ uid_t image_owner(struct images *set, uint32_t id)
 	return im->dwarf.path ? im->dwarf.owner : im->code.path ? im->code.owner : (uid_t)-1;
 }
 
+int images_slurp(const struct images *set, struct buf *out, const char *path, size_t limit,
+		 struct err *err)
+{
+	struct stat st;
+	int fd;
+
+	if (!set->archive)
+		return file_slurp(out, path, limit, err);
+	fd = file_in_open(set->archive, path, FILE_IN_LINKS, &st, err);
+	return fd < 0 ? -1 : file_in_slurp(out, fd, &st, limit, path, err);
+}
+
+size_t image_parts(const struct images *set, uint32_t id, struct image_part out[3])
+{
+	const struct image *im = set->image.v[id];
+	const struct elf_on_disk *const part[] = { &im->code, &im->syms, &im->dwarf };
+	size_t n = 0;
+
+	for (size_t i = 0; im->located && i < 3; i++) {
+		const struct elf_on_disk *f = part[i];
+
+		if (!f->path || f->shared)
+			continue;
+		out[n] = (struct image_part){ .path = f->root_len ? NULL : f->path,
+					      .p = f->elf.p,
+					      .len = f->elf.len,
+					      .mapped = !f->mem,
+					      .code = f == &im->code };
+		out[n].id_len = elf_build_id(&f->elf, &out[n].id);
+		n++;
+	}
+	return n;
+}
+
+bool image_loaded(const struct images *set, uint32_t id)
+{
+	return set->image.v[id]->loaded;
+}
+
 const char *image_debug_file(struct images *set, uint32_t id)
 {
 	struct image *im = set->image.v[id];
@@ -437,7 +479,9 @@ const struct source *source_of(struct images *set, uint32_t image, struct err *e
 	}
 	if (!d->path)
 		return NULL;
-	if (d->root_len)
+	if (d->root)
+		root = arena_xstrdup(&im->arena, d->root);
+	else if (d->root_len)
 		root = arena_xstrndup(&im->arena, d->path, d->root_len);
 	map = d->mem ? (struct file_map){ .p = d->mem, .len = d->elf.len } : d->map;
 	f = (struct source_opened){ .map = &map,

@@ -35,6 +35,7 @@ struct opened {
 	struct stat st;
 	bool copy; /* its numbers of users are those of a container */
 	const char *root, *path;
+	bool archive; /* the root is that of an archive */
 };
 
 /* Takes over the descriptor. */
@@ -44,10 +45,13 @@ static int elf_on_disk_read(struct elf_on_disk *f, const struct opened *o, struc
 	size_t size = strlen(root) + strlen(o->path) + 2;
 
 	memset(f, 0, sizeof(*f));
+	if (o->archive)
+		root = "";
 	f->path = xmalloc(size);
-	(void)snprintf(f->path, size, "%s%s%s", root, o->root && o->path[0] != '/' ? "/" : "",
+	(void)snprintf(f->path, size, "%s%s%s", root, *root && o->path[0] != '/' ? "/" : "",
 		       o->path);
 	f->root_len = strlen(root);
+	f->root = o->archive ? o->root : NULL;
 	f->owner = o->st.st_uid;
 	if (!file_in_map(&f->map, o->fd, &o->st, o->copy, f->path, err) &&
 	    !elf_file_read(&f->elf, f->map.p, f->map.len, f->path, err))
@@ -206,7 +210,7 @@ static void use_opened(struct images *set, struct image *im, const struct opened
 void image_try_file(struct images *set, struct image *im, const char *root, const char *path,
 		    bool named)
 {
-	struct opened o = { .root = root, .path = path };
+	struct opened o = { .root = root, .path = path, .archive = root && root == set->archive };
 	struct err why = ERR_INIT;
 
 	if (image_complete(im))
@@ -330,18 +334,20 @@ static void try_cached(struct images *set, struct image *im, const char *path)
 
 static void try_perf_cache(struct images *set, struct image *im)
 {
-	const char *own = set->opts.perf_cache;
+	const char *const dir[] = { set->opts.perf_cache, set->opts.home };
 	struct id_text id;
 
-	if ((!own && !set->opts.home) || !id_text(im, &id))
+	if (!id_text(im, &id))
 		return;
-	for (size_t i = 0; i < PERF_LEAVES; i++) {
+	for (size_t i = 0; i < 2 * PERF_LEAVES; i++) {
+		size_t which = i / PERF_LEAVES, leaf = i % PERF_LEAVES;
 		char path[4096];
-		int n = snprintf(path, sizeof(path), "%s%s/.build-id/%s/%s%s",
-				 own ? own : set->opts.home, own ? "" : "/.debug", id.first,
-				 id.rest, perf_leaf[i]);
+		int n = !dir[which] ? 0
+				    : snprintf(path, sizeof(path), "%s%s/.build-id/%s/%s%s",
+					       dir[which], which ? "/.debug" : "", id.first,
+					       id.rest, perf_leaf[leaf]);
 
-		if (is_leaf_of(i, im) && n > 0 && (size_t)n < sizeof(path))
+		if (is_leaf_of(leaf, im) && n > 0 && (size_t)n < sizeof(path))
 			try_cached(set, im, path);
 	}
 }
@@ -437,7 +443,10 @@ static void note_link(struct image *im, const char *root, const char *path)
 static void try_link(struct images *set, struct image *im, uint32_t crc, const char *root,
 		     const char *path)
 {
-	struct opened o = { .root = root, .path = path, .copy = im->code.map.copy };
+	struct opened o = { .root = root,
+			    .path = path,
+			    .copy = im->code.map.copy,
+			    .archive = root && root == set->archive };
 	const uint8_t *id = NULL;
 	struct err why = ERR_INIT;
 	bool by_id = elf_build_id(&im->code.elf, &id);
@@ -480,7 +489,9 @@ static void try_debuglink(struct images *set, struct image *im)
 	if (!name || im->code.root_len >= sizeof(top))
 		return;
 	code = im->code.path + im->code.root_len;
-	if (im->code.root_len) {
+	if (im->code.root) {
+		root = im->code.root;
+	} else if (im->code.root_len) {
 		(void)snprintf(top, sizeof(top), "%.*s", (int)im->code.root_len, im->code.path);
 		root = top;
 	}
@@ -608,8 +619,24 @@ static void copy_segments(struct image *im)
 	}
 }
 
+/* What an archive has under the build-id, and the vdso of its machine. */
+static void try_archive(struct images *set, struct image *im)
+{
+	struct id_text id;
+
+	if (!set->archive)
+		return;
+	for (size_t i = 0; i < PERF_LEAVES && id_text(im, &id); i++)
+		if (is_leaf_of(i, im) && perf_leaf[i][0])
+			try_printf(set, im, set->archive, false, "/.build-id/%s/%s%s", id.first,
+				   id.rest, perf_leaf[i]);
+	if (im->key.kind == IMAGE_VDSO)
+		image_try_file(set, im, set->archive, "/[vdso]", false);
+}
+
 static void try_places_of_ids(struct images *set, struct image *im)
 {
+	try_archive(set, im);
 	try_build_id(set, im);
 	try_perf_cache(set, im);
 	try_copies(set, im);

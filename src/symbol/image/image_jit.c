@@ -58,6 +58,15 @@ static bool open_copy(const struct images *set, const char *inside, char *path, 
 	const char *id = image_copy_of(set, inside);
 	char copy[4096];
 
+	if (id && set->archive && copies_path_hex("", id, COPY_MAP, copy, sizeof(copy))) {
+		const char *name = copy + strlen("/copies");
+
+		*fd = file_in_open(set->archive, name, FILE_IN_NO_LINK, st, NULL);
+		if (*fd >= 0) {
+			(void)snprintf(path, 4096, "%s", name);
+			return true;
+		}
+	}
 	if (!id || !copies_path_hex(set->opts.copies_dir, id, COPY_MAP, copy, sizeof(copy)))
 		return false;
 	*fd = file_in_open(NULL, copy, FILE_IN_NO_LINK | FILE_IN_STATE, st, NULL);
@@ -82,7 +91,7 @@ static enum seen open_believed(const struct images *set, struct image *im, const
 
 	if (open_copy(set, inside, path, fd, st))
 		return OPEN;
-	n = snprintf(path, 4096, "%s%s", root ? root : "", inside);
+	n = snprintf(path, 4096, "%s%s", root && !set->archive ? root : "", inside);
 	if (n <= 0 || n >= 4096)
 		return ABSENT;
 	*fd = file_in_open(root, inside, FILE_IN_NO_LINK, st, &why);

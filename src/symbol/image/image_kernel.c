@@ -45,6 +45,7 @@ void kernel_symbols_free(struct kernel_symbols *k)
 /* The list in that file, read once. Its own failure is in its err. */
 static struct kernel_symbols *symbols_in(struct images *set, const char *path)
 {
+	bool named = set->opts.kallsyms || strcmp(path, "/proc/kallsyms") != 0;
 	struct kernel_symbols *k;
 
 	for (k = set->kernel; k; k = k->next)
@@ -54,7 +55,8 @@ static struct kernel_symbols *symbols_in(struct images *set, const char *path)
 	k->path = xstrdup(path);
 	k->next = set->kernel;
 	set->kernel = k;
-	if (!file_slurp(&k->text, path, KALLSYMS_MAX, &k->err))
+	if (!(named ? file_slurp(&k->text, path, KALLSYMS_MAX, &k->err)
+		    : images_slurp(set, &k->text, path, KALLSYMS_MAX, &k->err)))
 		kallsyms_parse(&k->list, k->text.s, k->text.len);
 	return k;
 }
@@ -67,7 +69,8 @@ static bool is_guest(const struct image *im)
 }
 
 /* The build-id of the running code: the kernel's, or a module's. */
-static size_t running_id(struct image *im, const char *module, uint8_t id[BUILD_ID_MAX])
+static size_t running_id(const struct images *set, struct image *im, const char *module,
+			 uint8_t id[BUILD_ID_MAX])
 {
 	struct err why = ERR_INIT;
 	struct buf text = BUF_INIT;
@@ -78,7 +81,7 @@ static size_t running_id(struct image *im, const char *module, uint8_t id[BUILD_
 	if (module)
 		(void)snprintf(path, sizeof(path), "/sys/module/%.200s/notes/.note.gnu.build-id",
 			       module);
-	if (!file_slurp(&text, path, 65536, &why) && text.s)
+	if (!images_slurp(set, &text, path, 65536, &why) && text.s)
 		n = elf_note_build_id((const uint8_t *)text.s, text.len, false, &found);
 	image_failed(im, &why);
 	if (n > BUILD_ID_MAX)
@@ -123,7 +126,7 @@ static void choose_list(const struct images *set, struct image *im, char *path, 
 		(void)snprintf(path, size, "%s", set->opts.kallsyms);
 		return;
 	}
-	n = running_id(im, NULL, id);
+	n = running_id(set, im, NULL, id);
 	if (im->key.kind == IMAGE_KERNEL && im->key.build_id_len) {
 		im->verified = same_build_id(id, n, im->key.build_id, im->key.build_id_len);
 		if (!im->verified && cached_kallsyms(set, im, path, size)) {
@@ -253,7 +256,7 @@ static void fill_module(struct image *im, const struct kernel_symbols *k)
 }
 
 /* Whether the module that is loaded here may be taken for the recorded one. */
-static bool module_fits(struct image *im)
+static bool module_fits(const struct images *set, struct image *im)
 {
 	uint8_t id[BUILD_ID_MAX];
 	char name[256];
@@ -262,7 +265,7 @@ static bool module_fits(struct image *im)
 	if (!im->key.build_id_len || len < 3)
 		return true;
 	(void)snprintf(name, sizeof(name), "%.*s", (int)len - 2, im->name + 1);
-	n = strchr(name, '/') ? 0 : running_id(im, name, id);
+	n = strchr(name, '/') ? 0 : running_id(set, im, name, id);
 	if (!n)
 		return true; /* not loaded, or it has none: its address must decide */
 	im->verified = same_build_id(id, n, im->key.build_id, im->key.build_id_len);
@@ -303,7 +306,8 @@ void image_load_kernel(struct images *set, struct image *im)
 		return;
 	choose_list(set, im, path, sizeof(path));
 	/* a loaded module vouches for this machine's list alone */
-	if (!path[0] || (!set->opts.kallsyms && im->key.kind == IMAGE_MODULE && !module_fits(im)))
+	if (!path[0] ||
+	    (!set->opts.kallsyms && im->key.kind == IMAGE_MODULE && !module_fits(set, im)))
 		return;
 	(void)pthread_mutex_lock(&set->lock);
 	k = symbols_in(set, path);

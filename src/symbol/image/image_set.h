@@ -27,8 +27,9 @@ struct source;
 struct cfi;
 
 struct elf_on_disk {
-	char *path;	 /* NULL: none; begins with the root that it was opened below */
-	size_t root_len; /* of that root; 0: none */
+	char *path;	  /* NULL: none; begins with the root that it was opened below */
+	size_t root_len;  /* of that root; 0: none, or it is not shown */
+	const char *root; /* the set's, or NULL: a root that is not shown (file_in_mounted) */
 	struct file_map map;
 	uid_t owner;
 	uint8_t *mem; /* instead of map: malloc'ed bytes */
@@ -96,6 +97,7 @@ struct image_of_path {
 
 struct images {
 	struct images_opts opts;
+	const char *archive; /* the sysroot, if it is that of an archive (perfdata/archive.h) */
 	struct arena arena;
 	VEC(const char *) dirs;
 	VEC(struct place_of) places;
@@ -118,6 +120,9 @@ struct images {
 void image_index_add(struct images *set, uint32_t image); /* a new one */
 void image_index_free(struct images *set);
 void image_index_names(struct images *set); /* once all have their names */
+/* A small file of the recorded machine, whole. */
+int images_slurp(const struct images *set, struct buf *out, const char *path, size_t limit,
+		 struct err *err) MUST_USE;
 /* The file that the runtime of a process wrote about its code; NULL: there is none, or its code is
  * in images of kind IMAGE_JIT. The images'. */
 const char *image_dump_path(const struct images *set, uint32_t pid);
