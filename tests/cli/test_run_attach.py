@@ -64,7 +64,7 @@ try:
     advice = re.search(r"^ next: (.*(?:\n       cyclade .*)*)", p.stderr, re.M)
     commands = [re.split(r"  +", line.strip())[0] for line in advice.group(1).splitlines()] if advice else []
     t.ok(any(c == "cyclade record --wait -p %d" % idle.pid for c in commands), "the next commands have the process", p.stderr)
-    for c in commands:
+    for c in sorted(commands, key=lambda c: " -p " in c):  # those that record write cyclade.data anew
         c += " --for 1s" if " -p " in c else ""
         p = subprocess.run(["sh", "-c", c.replace("cyclade", "'%s'" % CYCLADE, 1)], capture_output=True, text=True,
                            stdin=subprocess.DEVNULL, timeout=600)
