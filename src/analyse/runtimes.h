@@ -3,7 +3,7 @@
  * runtimes - code without names that a runtime made or interpreted (V8, JVM, ...), and the switch
  * by which that runtime names it.
  *
- *	n = profile_runtimes(profile, event, found)
+ *	n = profile_runtimes(profile, event, NULL, 0, found)
  *	runtime_put_line(&b, &found[0])
  *	runtime_put_again(&b, &found[0], info, "", true)
  *
@@ -35,9 +35,10 @@ struct runtime_found {
 };
 
 /* Writes the runtimes of one event's samples, those with most first; returns how many. The profile
- * has rows of single images, else there are none. Names may be read: one thread at a time. */
-size_t profile_runtimes(const struct profile *p, size_t event,
-			struct runtime_found out[RUNTIMES_MAX]);
+ * has rows of single images, else there are none. `among`: indices of the rows that the event has;
+ * NULL: all rows are looked at. Names may be read: one thread at a time. */
+size_t profile_runtimes(const struct profile *p, size_t event, const uint32_t *among,
+			size_t n_among, struct runtime_found out[RUNTIMES_MAX]);
 /* Puts "92.3 % in code that node made; to name it: NODE_OPTIONS=--perf-basic-prof". */
 void runtime_put_line(struct buf *b, const struct runtime_found *f);
 /* Puts the command that repeats the recording with these names; false: there is none. */

@@ -638,6 +638,7 @@ class Deferred:
         _, a, ids = self.events[event]
         s = Sample(self.seed, ids[0])
         s.v["TID"], s.v["CALLCHAIN"] = (tid & ~1, tid), whole
+        s.v["IP"] = next((x for x in whole if 0 < x < 2**64 - 4096), s.v["IP"])  # a chain begins where its sample is
         _, line = s.write(self.w, a, event, misc)
         s.v["CALLCHAIN"] = chain
         self.lines.append(line)

@@ -170,35 +170,38 @@ static int more_first(const void *va, const void *vb)
 }
 
 /* Periods by image: of memory without a symbol, and of all samples in files of interpreters. */
-static uint64_t *sum_by_image(const struct profile *p, size_t event)
+static uint64_t *sum_by_image(const struct profile *p, size_t event, const uint32_t *among,
+			      size_t n_among)
 {
 	struct images *set = spaces_images(p->sp);
 	size_t n, n_images = images_count(set);
 	const struct profile_row *r = profile_rows(p, &n);
 	uint64_t *period = xcalloc(n_images + 1, sizeof(*period));
 
-	for (size_t i = 0; i < n; i++) {
-		uint32_t id = r[i].image;
+	for (size_t i = 0; i < (among ? n_among : n); i++) {
+		const struct profile_row *row = &r[among ? among[i] : i];
+		uint32_t id = row->image;
 		enum image_kind kind;
 
 		if (id >= n_images)
 			continue;
 		kind = image_key(set, id)->kind;
-		if ((kind == IMAGE_ANON && !r[i].symbol) || kind == IMAGE_FILE)
-			period[id] += profile_tally(&r[i], event)->period;
+		if ((kind == IMAGE_ANON && !row->symbol) || kind == IMAGE_FILE)
+			period[id] += profile_tally(row, event)->period;
 	}
 	return period;
 }
 
-size_t profile_runtimes(const struct profile *p, size_t event,
-			struct runtime_found out[RUNTIMES_MAX])
+size_t profile_runtimes(const struct profile *p, size_t event, const uint32_t *among,
+			size_t n_among, struct runtime_found out[RUNTIMES_MAX])
 {
 	struct runtime_found all[RUNTIMES + 1];
 	const struct images *set = p->sp ? spaces_images(p->sp) : NULL;
 	size_t n = 0, n_events, n_images = set ? images_count(set) : 0, kept = 0;
 	const struct profile_sum *sum = profile_sums(p, &n_events);
 	double whole = event < n_events ? (double)sum[event].selected.period : 0;
-	uint64_t most[RUNTIMES + 1], *period = n_images ? sum_by_image(p, event) : NULL;
+	uint64_t most[RUNTIMES + 1],
+		*period = n_images ? sum_by_image(p, event, among, n_among) : NULL;
 
 	/* nothing of a process that has next to nothing is looked up */
 	for (uint32_t id = 0; id < n_images; id++)

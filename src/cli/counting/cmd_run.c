@@ -220,7 +220,7 @@ static int make_run_tables(struct run_summary *o, struct err *err)
 		    (n == n_events && event_leads(o->rec.rec, &event[i], &event[lead]))) {
 			lead = i;
 			o->top = t->where.top;
-			o->n_found = profile_runtimes(o->profile, i, o->found);
+			o->n_found = profile_runtimes(o->profile, i, NULL, 0, o->found);
 		}
 		o->n_tables++;
 	}

@@ -187,7 +187,9 @@ static void no_name(struct fact *out, size_t *n, double share, const char *where
 static void made_code(struct fact *out, size_t *n, const struct view *v, uint32_t event)
 {
 	struct runtime_found found[RUNTIMES_MAX];
-	size_t n_found = profile_runtimes(v->profile, event, found);
+	const uint32_t *among = v->first ? v->by_event + v->first[event] : NULL;
+	size_t n_among = v->first ? v->first[event + 1] - v->first[event] : 0;
+	size_t n_found = profile_runtimes(v->profile, event, among, n_among, found);
 
 	for (size_t i = 0; i < n_found && i < 2; i++) {
 		struct buf b = BUF_INIT;

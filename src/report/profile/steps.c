@@ -172,7 +172,9 @@ static bool has_code(const struct view *v, const struct view_row *hot)
 static void add_names(struct next_list *l, const struct view *v)
 {
 	struct runtime_found found[RUNTIMES_MAX];
-	size_t n = v->table->n_events ? profile_runtimes(v->profile, v->table->event[0], found) : 0;
+	size_t n = v->table->n_events
+			   ? profile_runtimes(v->profile, v->table->event[0], NULL, 0, found)
+			   : 0;
 	bool fine = false;
 
 	for (size_t i = 0; i < n && !fine; i++) {

@@ -44,10 +44,10 @@ const struct profile_sum *profile_sums(const struct profile *p, size_t *n)
 	return p->sum;
 }
 
-size_t profile_runtimes(const struct profile *p, size_t event,
-			struct runtime_found out[RUNTIMES_MAX])
+size_t profile_runtimes(const struct profile *p, size_t event, const uint32_t *among,
+			size_t n_among, struct runtime_found out[RUNTIMES_MAX])
 {
-	(void)p, (void)event, (void)out;
+	(void)p, (void)event, (void)among, (void)n_among, (void)out;
 	return 0;
 }
 
