@@ -208,7 +208,8 @@ static size_t id_of(int fd, const char *path, uint8_t id[BUILD_ID_MAX])
 	if (!elf_file_read(&elf, map.p, map.len, path, NULL)) {
 		n = elf_build_id(&elf, &found);
 		n = n <= BUILD_ID_MAX ? n : 0;
-		memcpy(id, found, n);
+		if (n)
+			memcpy(id, found, n);
 		elf_file_free(&elf);
 	}
 	file_map_close(&map);
