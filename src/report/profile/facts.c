@@ -258,8 +258,7 @@ size_t facts_of_event(const struct view *v, const struct view_table *t, size_t e
 			       "%s in no mapping, %s without a symbol",
 			       num_percent(a, fact_ratio(s->no_map.period, all)),
 			       num_percent(b, fact_ratio(s->no_symbol.period, all)));
-	if (t == v->table && !event) /* it goes over all rows: once, not for each event */
-		made_code(out, &n, v, t->event[event]);
+	made_code(out, &n, v, t->event[event]);
 	no_name(out, &n, fact_ratio(s->nameless.period, all), "in functions");
 	if (s->left_out.samples)
 		(void)fact_add(
