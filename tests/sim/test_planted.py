@@ -19,7 +19,7 @@ CASES = [("ivb", "icache_misses", "icache_misses"), ("ivb", "machine_clears", "m
          ("gnr", "divider", "divider"), ("adl", "branch_mispredicts", "branch_mispredicts"),
          ("zen4", "backend_bound_cpu", "backend_bound_cpu"), ("zen2", "backend_bound_memory", "backend_bound"),
          ("n2", "branch_miss", "bad_speculation")]
-NODE = re.compile(r"[├└] (\w+…?)\s+(-?[\d.]+) %(?: \+-<?([\d.]+))?(.*)")
+NODE = re.compile(r"[├└] (\w+…?)\s+(-?[\d.]+)(?:-([\d.]+))? %(?: \+-<?([\d.]+))?(.*)")  # or a range, of a part that was counted too seldom
 t = Tap()
 
 
@@ -31,7 +31,8 @@ def check(machine, program, where):
                    SIM_TRUTH=truth.name, LC_ALL="C.UTF-8")
         unknown = [x.split()[1] for x in open(truth.name, encoding="utf-8") if " unknown:" in x]
     text = r.stdout + r.stderr
-    nodes = {n: (float(v) / 100, float(err or 0) / 100, "<==" in rest) for n, v, err, rest in NODE.findall(text)}
+    nodes = {n: ((float(v) + float(to or v)) / 200, float(err or 0) / 100 if not to else (float(to) - float(v)) / 200, "<==" in rest)
+             for n, v, to, err, rest in NODE.findall(text)}
     want = planted(machine, program)
     known = [n for n in want if n in nodes]
     wrong = [(n, nodes[n], want[n]) for n in known if abs(nodes[n][0] - want[n]) > max(2 * nodes[n][1], 0.006)]

@@ -99,12 +99,13 @@ bool copying_wants(const struct copying *c, const char *path)
 		"/usr/", "/lib/", "/lib32/", "/lib64/", "/libx32/", "/bin/", "/sbin/", "/snap/",
 		"/nix/", "/gnu/", "/dev/",   "/memfd:", "/SYSV",    "/i915", "/proc/"
 	};
-	static const char local[] = "/usr/local/";
+	static const char *const but[] = { "/usr/local/", "/dev/shm/" };
 
 	if (!c)
 		return false;
-	if (!strncmp(path, local, sizeof(local) - 1))
-		return true;
+	for (size_t i = 0; i < sizeof(but) / sizeof(*but); i++)
+		if (!strncmp(path, but[i], strlen(but[i])))
+			return true;
 	for (size_t i = 0; i < sizeof(packaged) / sizeof(*packaged); i++)
 		if (!strncmp(path, packaged[i], strlen(packaged[i])))
 			return false;
