@@ -114,8 +114,9 @@ static void add_wait_facts(struct document *d, const struct wait_view *v)
 	if (!w->has_stacks && w->n_things)
 		document_fact(d, "reasons", false,
 			      "estimated: what threads were seen waiting for, ten times a second; "
-			      "each wait, and who ended it: %s",
-			      buf_str(&again));
+			      "of each wait not known: call chains of switches%s were not "
+			      "recorded: %s",
+			      w->has_wakings ? "" : ", and wake-ups,", buf_str(&again));
 	else if (!w->has_stacks)
 		document_fact(d, "reasons", true,
 			      "not known: call chains of switches%s were not recorded: %s",
