@@ -8,6 +8,7 @@ questions are skipped.
 import os
 import re
 import shutil
+import statistics
 import subprocess
 import sys
 
@@ -123,10 +124,10 @@ int main(void) { for (int i = 0; i < 1500; i++) sink += down(20); return 0; }
 
 
 def frames(d, path):
-    """Frames per sample, as perf script prints the chains of a recording."""
+    """Frames of the median sample, as perf script prints the chains of a recording: some are of the program's start."""
     out = done([PERF, "script", "-i", path, "-F", "ip,sym"], d, env=short_kallsyms(d))
     samples = [x for x in out.split("\n\n") if x.strip()]
-    return sum(len(s.strip().splitlines()) for s in samples) / max(len(samples), 1)
+    return statistics.median(len(s.strip().splitlines()) for s in samples) if samples else 0
 
 
 def deep(d):
