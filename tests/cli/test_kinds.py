@@ -124,18 +124,20 @@ def recording(path, all_rows):
         out.write(f.build())
 
 
-def check(all_rows):
-    p = subprocess.run([CYCLADE, "report", "-q", "--no-cache", "-s", "comm,dso,function", "--format", "json", "kinds.data"], capture_output=True, text=True, check=False)
-    t.ok(not p.returncode, "the report", p.stderr)
+def check(all_rows, data="kinds.data", only=None):
+    p = subprocess.run([CYCLADE, "report", "-q", "--no-cache", "-s", "comm,dso,function", "--format", "json", data], capture_output=True, text=True, check=False)
+    t.ok(not p.returncode, "the report of " + data, p.stderr)
     got = {r["comm"]: r for r in json.loads(p.stdout)["rows"] if r.get("comm")}
     for i, row in enumerate(all_rows):
+        if only and not only(row):
+            continue
         r = got.get("row%d" % i, {})
         dso = row.dso % (FIRST + i) if "%d" in row.dso else row.dso
         name = row.name % row.ip if row.name and "%" in row.name else row.name
         there = r.get("function")
         # no name: the place in the file, or where a file was
         good = r.get("dso") == dso and (there == name if name else re.fullmatch(r"(.*\+)?0x[0-9a-f]+", there or ""))
-        t.ok(good, row.what, "%s, not %s in %s" % (r, name or "an address", dso))
+        t.ok(good, row.what + (" (%s)" % data if only else ""), "%s, not %s in %s" % (r, name or "an address", dso))
 
 
 def mapped_elsewhere(at):
@@ -184,10 +186,16 @@ def main():
                 os.close(fd)
         recording("kinds.data", all_rows)
         check(all_rows)
+        for path in lists:
+            os.chmod(path, 0o644)  # root packs what all may read
+        p = subprocess.run([CYCLADE, "archive", "-q", "-i", "kinds.data", "-o", "kinds.tar"], capture_output=True, text=True, check=False)
+        t.ok(not p.returncode, "an archive of it", p.stderr)
     finally:
         for path in lists:
             if os.path.exists(path):
                 os.unlink(path)
+    # the archive has no raw.bin, by which a file is known to be no program
+    check(all_rows, "kinds.tar", lambda row: row.name in ("made", "made_there") and row.maps[-1][4] != here("raw.bin"))
     notes = subprocess.run([CYCLADE, "report", "--no-pager", "--no-cache", "kinds.data"], capture_output=True, text=True, check=False).stdout
     t.ok("named by what lay there before" in notes, "a note says that moved code was taken for the same", notes[-1500:])
     mapped_elsewhere(at)

@@ -81,28 +81,36 @@ static bool open_copy(const struct images *set, const char *inside, char *path, 
 }
 
 /* Opens and judges the file at `inside`, below the sysroot: in a directory that all can write, a
- * link has no trusted owner. `path` is the whole name, of 4096 bytes. */
-static enum seen open_believed(const struct images *set, struct image *im, const char *inside,
-			       uint32_t pid, char *path, int *fd, struct stat *st)
+ * link has no trusted owner. `path` is the whole name, of 4096 bytes; `why`: of one that cannot be
+ * opened. */
+static enum seen open_believed(const struct images *set, const char *inside, uint32_t pid,
+			       char *path, int *fd, struct stat *st, struct err *why)
 {
 	const char *root = set->opts.sysroot;
-	struct err why = ERR_INIT;
-	int n;
+	int n = snprintf(path, 4096, "%s%s", root && !set->archive ? root : "", inside);
 
-	if (open_copy(set, inside, path, fd, st))
-		return OPEN;
-	n = snprintf(path, 4096, "%s%s", root && !set->archive ? root : "", inside);
 	if (n <= 0 || n >= 4096)
 		return ABSENT;
-	*fd = file_in_open(root, inside, FILE_IN_NO_LINK, st, &why);
-	if (*fd < 0) {
-		image_failed(im, &why);
+	*fd = file_in_open(root, inside, FILE_IN_NO_LINK, st, why);
+	if (*fd < 0)
 		return st->st_mode && !believed(set, st, pid) ? DOUBTED : ABSENT;
-	}
 	if (believed(set, st, pid))
 		return OPEN;
 	(void)close(*fd);
 	return DOUBTED;
+}
+
+static enum seen open_dump(const struct images *set, struct image *im, const char *inside,
+			   uint32_t pid, char *path, int *fd, struct stat *st)
+{
+	struct err why = ERR_INIT;
+	enum seen seen;
+
+	if (open_copy(set, inside, path, fd, st))
+		return OPEN;
+	seen = open_believed(set, inside, pid, path, fd, st, &why);
+	image_failed(im, &why);
+	return seen;
 }
 
 bool image_jit_map(const struct images *set, struct image *im, struct file_map *map, char *path)
@@ -114,7 +122,7 @@ bool image_jit_map(const struct images *set, struct image *im, struct file_map *
 
 	*map = (struct file_map){ 0 };
 	(void)jitdump_path_pid(im->key.path, &pid);
-	if (open_believed(set, im, im->key.path, pid, path, &fd, &st) != OPEN)
+	if (open_dump(set, im, im->key.path, pid, path, &fd, &st) != OPEN)
 		return false;
 	if (!file_in_map(map, fd, &st, false, path, &why))
 		return true;
@@ -129,8 +137,7 @@ static bool find_dump(const struct images *set, struct image *im, struct file_ma
 	struct err why = ERR_INIT;
 	struct stat st;
 	int fd;
-	enum seen seen =
-		found ? open_believed(set, im, found, im->key.pid, path, &fd, &st) : ABSENT;
+	enum seen seen = found ? open_dump(set, im, found, im->key.pid, path, &fd, &st) : ABSENT;
 
 	if (seen == DOUBTED) {
 		buf_puts(&im->refusal, "; ");
@@ -214,11 +221,10 @@ static int read_map(struct buf *text, int fd, const struct stat *st, const char 
 
 /* The list of a process that sees another /tmp, perhaps under another number. `path` is set to
  * where it is if there is one. */
-static bool open_inside(const struct images *set, uint32_t pid, char *path, int *fd,
-			struct stat *st)
+static bool open_inside(const struct images *set, const char *inside, uint32_t pid, char *path,
+			int *fd, struct stat *st)
 {
-	const struct place_of *p =
-		set->opts.sysroot || image_copy_of(set, path) ? NULL : image_place_of(set, path);
+	const struct place_of *p = set->opts.sysroot ? NULL : image_place_of(set, inside);
 
 	*fd = p ? file_in_open(p->root, p->rest, FILE_IN_LINKS, st, NULL) : -1;
 	if (*fd < 0)
@@ -231,26 +237,35 @@ static bool open_inside(const struct images *set, uint32_t pid, char *path, int 
 	return false;
 }
 
+/* The list that a process left: its copy, that of another /tmp, then by its name. */
+static enum seen open_perf_map(const struct images *set, uint32_t pid, char *path, int *fd,
+			       struct stat *st, struct err *why)
+{
+	const char *dir = set->opts.perf_map_dir ? set->opts.perf_map_dir : "/tmp";
+	char inside[4096];
+
+	(void)snprintf(inside, sizeof(inside), "%s/perf-%u.map", dir, pid);
+	if (open_copy(set, inside, path, fd, st) || open_inside(set, inside, pid, path, fd, st))
+		return OPEN;
+	return open_believed(set, inside, pid, path, fd, st, why);
+}
+
 #define PERF_MAP_THERE 2u
 
 bool image_has_perf_map(struct images *set, uint32_t pid)
 {
-	const char *root = set->opts.sysroot ? set->opts.sysroot : "";
-	const char *dir = set->opts.perf_map_dir ? set->opts.perf_map_dir : "/tmp";
-	char path[4096], name[4096];
-	const struct place_of *p;
-	bool fresh, there;
+	struct stat st = { .st_mode = 0 };
+	char path[4096];
+	bool fresh;
 	uint64_t *known = u64map_xat(&set->perf_map_of, pid, &fresh);
+	int fd;
 
 	if (!fresh)
 		return *known == PERF_MAP_THERE;
-	(void)snprintf(path, sizeof(path), "%s/perf-%u.map", dir, pid);
-	p = *root ? NULL : image_place_of(set, path);
-	there = snprintf(name, sizeof(name), "%s%s", p ? p->root : root, p ? p->rest : path) <
-			(int)sizeof(name) &&
-		file_is_regular(name);
-	*known = there ? PERF_MAP_THERE : 1;
-	return there;
+	if (open_perf_map(set, pid, path, &fd, &st, NULL) == OPEN)
+		(void)close(fd);
+	*known = st.st_mode ? PERF_MAP_THERE : 1; /* even one that is not used */
+	return *known == PERF_MAP_THERE;
 }
 
 bool image_is_jit_memory(struct images *set, const char *path, uint32_t pid)
@@ -276,22 +291,16 @@ bool image_is_jit_memory(struct images *set, const char *path, uint32_t pid)
 
 static void load_perf_map(const struct images *set, struct image *im)
 {
-	const char *dir = set->opts.perf_map_dir ? set->opts.perf_map_dir : "/tmp";
 	struct perfmap m = PERFMAP_INIT;
 	struct buf text = BUF_INIT;
 	struct err why = ERR_INIT;
-	char path[4096], name[4096];
-	enum seen seen = OPEN;
+	char path[4096];
 	struct stat st;
 	size_t kept;
 	int fd;
+	enum seen seen = open_perf_map(set, im->key.pid, path, &fd, &st, &why);
 
-	if (snprintf(path, sizeof(path), "%s/perf-%u.map", dir, im->key.pid) >= (int)sizeof(path))
-		return;
-	if (!open_inside(set, im->key.pid, path, &fd, &st)) {
-		(void)snprintf(name, sizeof(name), "%s", path);
-		seen = open_believed(set, im, name, im->key.pid, path, &fd, &st);
-	}
+	image_failed(im, &why);
 	if (seen == ABSENT) {
 		buf_printf(&im->origin,
 			   "%s: not there, so code that process %u made itself has no names", path,

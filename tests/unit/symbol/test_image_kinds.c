@@ -11,6 +11,8 @@
 
 #include "dump.h"
 #include "fresh.h"
+#include "symbol/copies.h"
+#include "symbol/image/image_set.h"
 #include "tool.h"
 
 static void test_bpf_and_vdso(void **state)
@@ -199,13 +201,75 @@ static void test_whose_map(void **state)
 	}
 }
 
+static const char *name_in_list(const struct images_opts *opts, bool copy, bool other, bool *has)
+{
+	static char name[64];
+	struct image_key anon = { .kind = IMAGE_ANON, .path = "//anon", .pid = 4194306 };
+	struct images *set = fresh(opts);
+	const uint64_t addr = 0x7000000;
+	struct err err = ERR_INIT;
+	const struct symbol *s;
+	char inside[256], root[128];
+
+	(void)snprintf(inside, sizeof(inside), "%s/perf-4194306.map", tool_dir);
+	(void)snprintf(root, sizeof(root), "%s/root", tool_dir);
+	if (other)
+		images_place(set, inside, root, "/tmp/perf-5.map");
+	if (copy)
+		images_place(set, inside, COPIES_PLACE, "abcd");
+	*has = image_has_perf_map(set, 4194306);
+	assert_int_equal(images_add(set, &anon, &err), 0);
+	image_resolve(set, 0, &addr, 1, &s);
+	(void)snprintf(name, sizeof(name), "%s", s ? s->name : "none");
+	images_free(set);
+	return name;
+}
+
+/* A list is its copy, if there is one, else that of the process' own /tmp, else that of its name.
+ */
+static void test_kept_map(void **state)
+{
+	const struct images_opts opts = { .perf_map_dir = tool_dir, .copies_dir = tool_dir };
+	const struct copies_limit none = { 0, 0 };
+	struct copy_from from = { .id = (const uint8_t *)"\xab\xcd",
+				  .id_len = 2,
+				  .kind = COPY_MAP,
+				  .name = "perf-4194306.map",
+				  .fd = -1,
+				  .p = "7000000 10 copied\n",
+				  .len = 18,
+				  .most = 4096 };
+	struct copies_gone gone;
+	bool has;
+
+	(void)state;
+	assert_string_equal(name_in_list(&opts, true, true, &has), "none");
+	assert_false(has);
+	if (copies_keep(tool_dir, &from, NULL) != 1)
+		SKIP_BECAUSE("no room for a copy");
+	assert_string_equal(name_in_list(&opts, true, false, &has), "copied");
+	assert_true(has);
+	assert_string_equal(name_in_list(&opts, false, false, &has), "none");
+	assert_false(has);
+	assert_true(tool_feed(NULL, "7000000 10 inside\n",
+			      "umask 022; mkdir -p root/tmp; cat > root/tmp/perf-5.map"));
+	assert_string_equal(name_in_list(&opts, true, true, &has), "copied");
+	assert_int_equal(copies_gc(tool_dir, &none, INT64_MAX / 2, &gone, NULL), 0);
+	assert_int_equal(gone.n, 1);
+	assert_string_equal(name_in_list(&opts, true, true, &has), "inside");
+	assert_true(has);
+	assert_true(tool_feed(NULL, "7000000 10 by_name\n", "umask 022; cat > perf-4194306.map"));
+	assert_string_equal(name_in_list(&opts, true, true, &has), "inside");
+	assert_string_equal(name_in_list(&opts, true, false, &has), "by_name");
+	assert_true(has);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_bpf_and_vdso),
-		cmocka_unit_test(test_kallsyms),
-		cmocka_unit_test(test_jit),
-		cmocka_unit_test(test_whose_map),
+		cmocka_unit_test(test_bpf_and_vdso), cmocka_unit_test(test_kallsyms),
+		cmocka_unit_test(test_jit),	     cmocka_unit_test(test_whose_map),
+		cmocka_unit_test(test_kept_map),
 	};
 
 	return cmocka_run_group_tests(tests, tool_setup, tool_teardown);
