@@ -160,14 +160,17 @@ static bool unpack_beside(struct source *s, const struct file_map *m, const char
 static bool join_file(struct source *s, struct src_split *split, struct file_map *m, uint64_t id,
 		      const char *name)
 {
+	size_t before = s->charged;
 	struct buf own = BUF_INIT;
-	bool joined = unpack_beside(s, m, name, &own) &&
-		      join_copy(s, split, own.len ? (const void *)own.s : m->p,
-				own.len ? own.len : m->len, id);
+	bool is_elf = unpack_beside(s, m, name, &own);
+	size_t unpacked = s->charged - before;
+	bool joined = is_elf && join_copy(s, split, own.len ? (const void *)own.s : m->p,
+					  own.len ? own.len : m->len, id);
 
 	if (!joined)
 		split->other = true;
 	buf_free(&own);
+	src_discharge(s, unpacked);
 	file_map_close(m);
 	return joined;
 }
