@@ -110,7 +110,8 @@ void images_build_id(struct images *set, const char *path, const uint8_t *id, si
 /* The same for all kernel images whose path begins with `prefix`. */
 void images_kernel_build_id(struct images *set, const char *prefix, const uint8_t *id, size_t len);
 /* A file that processes of the recording see as `inside` lies at `rest` below the directory `root`
- * here. Before the first resolve. */
+ * here; with the root COPIES_PLACE, `rest` is the id of a copy (copies.h). Before the first mapping
+ * is added. */
 void images_place(struct images *set, const char *inside, const char *root, const char *rest);
 /* A process that mapped the image: while it lives, the file may be below its root directory. */
 void images_mapped_by(struct images *set, uint32_t id, uint32_t pid);

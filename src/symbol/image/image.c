@@ -80,6 +80,7 @@ void images_free(struct images *set)
 	vec_free(&set->image);
 	vec_free(&set->dirs);
 	vec_free(&set->places);
+	vec_free(&set->copies);
 	image_index_free(set);
 	u64map_free(&set->by_hash);
 	kernel_symbols_free(set->kernel);

@@ -5,8 +5,9 @@
  * A path of the recording is one inside. Its file is looked for at the place that was remembered
  * while it was recorded, and, while a process lives that mapped it, below that process' root
  * directory or as the program it runs. Numbers of processes are used again and owners of containers
- * are strangers: below a process only a file with the recorded build-id is taken, and files are
- * opened so that nothing in the path leads out of the root (file_in_open).
+ * are strangers: below a process only a file with the recorded build-id is taken (with the recorded
+ * inode, if the recording has no build-id), and files are opened so that nothing in the path leads
+ * out of the root (file_in_open).
  */
 #include <stdio.h>
 #include <string.h>
@@ -22,7 +23,10 @@ void images_place(struct images *set, const char *inside, const char *root, cons
 	struct place_of p = { arena_xstrdup(&set->arena, inside), arena_xstrdup(&set->arena, root),
 			      arena_xstrdup(&set->arena, rest) };
 
-	vec_xpush(&set->places, p);
+	if (strcmp(root, COPIES_PLACE) != 0)
+		vec_xpush(&set->places, p);
+	else
+		vec_xpush(&set->copies, p);
 }
 
 void images_mapped_by(struct images *set, uint32_t id, uint32_t pid)
@@ -40,15 +44,15 @@ void images_mapped_by(struct images *set, uint32_t id, uint32_t pid)
 const struct place_of *image_place_of(const struct images *set, const char *inside)
 {
 	vec_each (&set->places, const struct place_of *, p)
-		if (!strcmp(p->inside, inside) && strcmp(p->root, COPIES_PLACE) != 0)
+		if (!strcmp(p->inside, inside))
 			return p;
 	return NULL;
 }
 
 const char *image_copy_of(const struct images *set, const char *inside)
 {
-	vec_each (&set->places, const struct place_of *, p)
-		if (!strcmp(p->inside, inside) && !strcmp(p->root, COPIES_PLACE))
+	vec_each (&set->copies, const struct place_of *, p)
+		if (!strcmp(p->inside, inside))
 			return p->rest;
 	return NULL;
 }
@@ -64,7 +68,7 @@ void image_try_places(struct images *set, struct image *im)
 		struct stat st;
 		int fd;
 
-		if (strcmp(p->inside, im->key.path) != 0 || !strcmp(p->root, COPIES_PLACE))
+		if (strcmp(p->inside, im->key.path) != 0)
 			continue;
 		fd = file_in_open(p->root, p->rest, FILE_IN_LINKS, &st, &why);
 		image_failed(im, &why);

@@ -100,7 +100,7 @@ struct images {
 	const char *archive; /* the sysroot, if it is that of an archive (perfdata/archive.h) */
 	struct arena arena;
 	VEC(const char *) dirs;
-	VEC(struct place_of) places;
+	VEC(struct place_of) places, copies; /* copies: `rest` is an id of copies.h */
 	VEC(struct image *) image;
 	struct u64map by_hash;
 	struct u64map by_path;	   /* hash of a path -> the last of of_path */
