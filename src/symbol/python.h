@@ -14,9 +14,10 @@
  * for free-threaded builds.
  *
  * The process runs while it is read, and may be hostile: each read is bounded, lists and memory
- * have a greatest length, text is made UTF-8 without control characters, and a chain that leads
- * nowhere is read again, at most PYTHON_TRIES times; then it is `torn`. Names are kept by code
- * object, and used again if the object still has the same members.
+ * have a greatest length, and so have the tables of lines of one call, text is made UTF-8 without
+ * control characters, and a chain that leads nowhere is read again, at most PYTHON_TRIES times;
+ * then it is `torn`. Names are kept by code object, and used again if the object still has the same
+ * members.
  *
  * Costs: one read for the thread, one for each page of frames, one for each frame's code. Not for
  * use by two threads at once.

@@ -218,6 +218,7 @@ size_t python_frames(struct python *py, uint32_t tid, struct python_frame *out, 
 	uint64_t at;
 
 	*torn = false;
+	py->lines_seen = 0;
 	for (int tries = 0; tries < PYTHON_TRIES; tries++) {
 		n = 0;
 		if (!find_thread(py, tid, &at, &t))

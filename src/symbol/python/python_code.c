@@ -6,10 +6,9 @@
 #include <string.h>
 
 #include "base/bytes.h"
-#include "base/utf8.h"
 #include "symbol/python/python_int.h"
 
-enum { LINES_MAX = 1 << 20, CODES_MAX = 1 << 17, BYTES_MAX = 256 << 20 };
+enum { LINES_MAX = 1 << 20, SEEN_MAX = 1 << 24, CODES_MAX = 1 << 17, BYTES_MAX = 256 << 20 };
 
 struct python_code {
 	uint64_t file, name, lines; /* the members, as they were */
@@ -57,12 +56,13 @@ static bool take_entry(const uint8_t *p, size_t n, size_t *at, uint32_t *delta)
 	return true;
 }
 
-uint32_t python_line(const uint8_t *table, size_t n, uint32_t first, uint64_t offset)
+uint32_t python_line(const uint8_t *table, size_t n, uint32_t first, uint64_t offset, size_t *seen)
 {
 	uint32_t line = first, shown = first, delta;
 	uint64_t to = 0;
+	size_t at = 0;
 
-	for (size_t at = 0; at < n;) {
+	while (at < n) {
 		unsigned units = (table[at] & 7) + 1u;
 		bool has = take_entry(table, n, &at, &delta);
 
@@ -72,6 +72,7 @@ uint32_t python_line(const uint8_t *table, size_t n, uint32_t first, uint64_t of
 		if (offset < to)
 			break;
 	}
+	*seen += at < n ? at : n;
 	return shown;
 }
 
@@ -226,8 +227,9 @@ const struct python_function *python_code_at(struct python *py, uint64_t addr, u
 		c = read_code(py, &as, at);
 	if (!c)
 		return NULL;
-	*line = instruction < start
-			? c->first_line
-			: python_line(c->table, c->n_table, c->first_line, instruction - start);
-	return &c->function;
+	*line = c->first_line;
+	if (instruction >= start)
+		*line = python_line(c->table, c->n_table, c->first_line, instruction - start,
+				    &py->lines_seen);
+	return py->lines_seen > SEEN_MAX ? NULL : &c->function;
 }

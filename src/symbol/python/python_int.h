@@ -10,7 +10,7 @@
 #include "base/hash.h"
 #include "symbol/python.h"
 
-/* Offsets of members, each below OFFSET_MAX. */
+/* Offsets of members, each below PYTHON_OFFSET_MAX. */
 struct python_layout {
 	uint32_t version;
 #define PYTHON_OFFSET(name, in_3_11, in_3_12) uint32_t name;
@@ -24,7 +24,7 @@ struct python_layout {
 	uint8_t text_wide;   /* bytes from the end of an ASCII text's head to another's data */
 };
 
-/* All of a code object that is read, beginning with its first member that is needed. */
+/* PART: most that is read of an object at once, from its beginning. */
 enum { PYTHON_OFFSET_MAX = 1 << 20, PYTHON_PART_MAX = 512 };
 
 int python_layout_read(struct python_layout *l, const struct python_memory *m, uint64_t runtime,
@@ -37,8 +37,9 @@ struct python {
 	uint64_t runtime;
 	struct arena arena;
 	struct u64map code;   /* address -> struct python_code */
-	struct u64map thread; /* tid -> address of its state; PYTHON_MISSED + so many samples ago */
+	struct u64map thread; /* tid -> address of its state; 0 to MISSES: it had none */
 	uint32_t n_functions;
+	size_t lines_seen; /* bytes of tables of lines, for the thread at hand */
 	/* bytes that were read last */
 	uint64_t window_at;
 	size_t window_len;
@@ -46,11 +47,11 @@ struct python {
 };
 
 /* The function of the code object at `addr`, and the line of its instruction at `instruction`;
- * NULL: it is none, or memory is short. */
+ * NULL: it is none, memory is short, or the tables that led here are too long. */
 const struct python_function *python_code_at(struct python *py, uint64_t addr, uint64_t instruction,
 					     uint32_t *line);
 /* The line of the byte `offset` of the code by CPython's table (PEP 626, Objects/locations.md);
- * `first`: none is known. */
-uint32_t python_line(const uint8_t *table, size_t n, uint32_t first, uint64_t offset);
+ * `first`: none is known. *seen grows by the bytes of the table that were read. */
+uint32_t python_line(const uint8_t *table, size_t n, uint32_t first, uint64_t offset, size_t *seen);
 
 #endif

@@ -208,13 +208,17 @@ static void test_lines(void **state)
 {
 	const uint8_t none[] = { 0x80 | 15 << 3 | 1, 0x80 | 14 << 3, 2, 1, 1, 1 };
 	const uint8_t open[] = { 0x80 | 14 << 3, 0x7f, 0x7f };
+	size_t seen = 0;
 
 	(void)state;
-	assert_int_equal(python_line(none, sizeof(none), 9, 0), 9); /* no line: the one before */
-	assert_int_equal(python_line(none, sizeof(none), 9, 4), 10);
-	assert_int_equal(python_line(none, sizeof(none), 9, 1000), 10);
-	assert_int_equal(python_line(NULL, 0, 9, 4), 9);
-	(void)python_line(open, sizeof(open), 9, 4); /* ends within the bytes */
+	assert_int_equal(python_line(none, sizeof(none), 9, 0, &seen),
+			 9); /* no line: the one before */
+	assert_int_equal(python_line(none, sizeof(none), 9, 4, &seen), 10);
+	assert_int_equal(python_line(none, sizeof(none), 9, 1000, &seen), 10);
+	assert_int_equal(python_line(NULL, 0, 9, 4, &seen), 9);
+	assert_int_equal(seen, 1 + 2 * sizeof(none));
+	(void)python_line(open, sizeof(open), 9, 4, &seen); /* ends within the bytes */
+	assert_int_equal(seen, 1 + 2 * sizeof(none) + sizeof(open));
 }
 
 /* Frames that lead in a circle or nowhere, endless lists, any bytes: it ends, soon. */
@@ -234,6 +238,16 @@ static void test_hostile(void **state)
 	word(BASE + 0xa000 + py->l.frame_previous, BASE + 0xa600); /* the last leads to the first */
 	assert_true(python_frames(py, TID, v, PYTHON_FRAMES_MAX, &torn) <= PYTHON_FRAMES_MAX);
 	word(BASE + 0xa000 + py->l.frame_previous, BASE + 0xa000); /* to itself */
+	assert_int_equal(python_frames(py, TID, v, PYTHON_FRAMES_MAX, &torn), 0);
+	assert_true(torn);
+	/* a circle again, of code that ends far behind a long table of lines */
+	word(BASE + 0xa000 + py->l.frame_previous, BASE + 0xa400);
+	word(BASE + 0xa400 + py->l.frame_previous, BASE + 0xa000);
+	word(BASE + 0xa000 + py->l.frame_code, BASE + 0xf800);
+	word(BASE + 0xa000 + py->l.frame_instruction, BASE + 0x100000);
+	memcpy(memory + 0xf800, memory + 0x1000, 0x200);
+	word(BASE + 0xf800 + py->l.code_lines, BASE + 0x1800);
+	word(BASE + 0x1800 + py->l.bytes_size, 0xd800);
 	assert_int_equal(python_frames(py, TID, v, PYTHON_FRAMES_MAX, &torn), 0);
 	assert_true(torn);
 	word(BASE + 0x8800 + py->l.thread_native_id, 1);
