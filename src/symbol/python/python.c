@@ -13,8 +13,7 @@
 enum {
 	INTERPRETERS_MAX = 64,
 	THREADS_MAX = 4096,
-	MISSES = 32, /* samples of a thread without a state before its state is looked for again */
-	BEHIND = 256 /* bytes above a frame that are read with it; most lie below the first */
+	MISSES = 32 /* samples of a thread without a state before its state is looked for again */
 };
 
 struct python *python_new(const struct python_memory *m, uint64_t runtime, uint32_t version,
@@ -140,12 +139,10 @@ static uint64_t top_frame(const struct python *py, const struct thread_state *t)
 
 /* ---- frames ---------------------------------------------------------------------------------- */
 
-/* The same by a window: frames lie below each other in chunks. */
+/* Bytes of the process by a window that ends with them: most frames lie below the first. */
 static const uint8_t *read_near(struct python *py, uint64_t addr, size_t n)
 {
-	uint64_t from = addr + n > sizeof(py->window) - BEHIND
-				? addr + n - (sizeof(py->window) - BEHIND)
-				: 0;
+	uint64_t end = addr + n, from = end > sizeof(py->window) ? end - sizeof(py->window) : 0;
 
 	if (py->window_len && addr >= py->window_at && addr - py->window_at <= py->window_len &&
 	    py->window_len - (addr - py->window_at) >= n)

@@ -10,7 +10,7 @@ enum { WORDS = 81 }; /* of the table of 3.14 that are needed */
 
 static const char *const hint = "3.11 to 3.14 are known, of 64 bits and with one interpreter lock";
 
-static int set_own(struct python_layout *l, unsigned minor)
+static void set_own(struct python_layout *l, unsigned minor)
 {
 #define PYTHON_OFFSET(name, in_3_11, in_3_12) l->name = minor == 11 ? (in_3_11) : (in_3_12);
 #include "symbol/python/python_layout.def"
@@ -20,7 +20,6 @@ static int set_own(struct python_layout *l, unsigned minor)
 	l->shim_owner = minor == 11 ? UINT8_MAX : 3;
 	l->text_wide = minor == 11 ? 24 : 16;
 	l->state_shift = 2;
-	return 0;
 }
 
 static int set_told(struct python_layout *l, const uint64_t *word, unsigned minor, struct err *err)
@@ -77,7 +76,9 @@ int python_layout_read(struct python_layout *l, const struct python_memory *m, u
 		(void)err_set(err, ERR_UNSUPPORTED, "Python 3.%u is a free-threaded build", minor);
 		return err_hint(err, "%s", hint);
 	}
-	if (told ? set_told(l, word, minor, err) : set_own(l, minor))
+	if (!told)
+		set_own(l, minor);
+	else if (set_told(l, word, minor, err))
 		return -1;
 	if (!is_plausible(l))
 		return err_set(err, ERR_FORMAT, "Python 3.%u: its table of offsets is damaged",
