@@ -5,7 +5,6 @@
 #include <inttypes.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,12 +12,12 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/file_in.h"
 #include "base/fs.h"
+#include "base/helper.h"
 #include "base/library.h"
 #include "base/num.h"
 #include "base/text.h"
@@ -298,7 +297,7 @@ static void begin(void)
 }
 
 /* Until the asker is gone. */
-static void serve(int from, const char *cache)
+static void serve(int from, const void *cache)
 {
 	struct question q;
 
@@ -323,58 +322,33 @@ static void serve(int from, const char *cache)
 		if (send(from, &my.a, sizeof(my.a), MSG_NOSIGNAL) < 0)
 			break;
 	}
-	_exit(0);
 }
 
 /* ---- the asker's side -------------------------------------------------------------------- */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all that follows */
-static int asks = -1;
-static pid_t fetcher;
+static struct helper fetcher = HELPER_NONE;
 static bool over;
 static struct fetch_tally tally;
 
 bool fetcher_start(const char *cache)
 {
-	int ends[2];
-	pid_t pid;
-
-	if (!fetcher_urls() || !cache || asks >= 0 ||
-	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
-		return false;
-	pid = fork();
-	if (!pid) {
-		(void)close(ends[0]);
-		(void)signal(SIGINT, SIG_IGN); /* the asker's to answer */
-		(void)signal(SIGQUIT, SIG_IGN);
-		serve(ends[1], cache);
-	}
-	(void)close(ends[1]);
-	if (pid > 0) {
-		asks = ends[0];
-		fetcher = pid;
-	} else {
-		(void)close(ends[0]);
-	}
-	return pid > 0;
+	return fetcher_urls() && cache && helper_start(&fetcher, serve, cache);
 }
 
 bool fetcher_running(void)
 {
-	return asks >= 0;
+	return fetcher.end >= 0;
 }
 
 static bool ask(const struct question *q, struct answer *a)
 {
 	ssize_t n;
 
-	do
-		n = write(asks, q, sizeof(*q));
-	while (n < 0 && errno == EINTR);
-	if (n != (ssize_t)sizeof(*q))
+	if (!helper_ask(&fetcher, q, sizeof(*q)))
 		return false;
 	do
-		n = read(asks, a, sizeof(*a));
+		n = read(fetcher.end, a, sizeof(*a));
 	while (n < 0 && errno == EINTR);
 	a->why[FETCH_WHY - 1] = '\0';
 	return n == (ssize_t)sizeof(*a);
@@ -406,7 +380,7 @@ enum fetch_outcome fetcher_get(enum fetch_kind kind, const char *id, const char 
 	if (over) {
 		tally.not_asked++;
 		a.outcome = FETCH_OVER;
-	} else if (asks >= 0) {
+	} else if (fetcher.end >= 0) {
 		if (!ask(&q, &a))
 			a = (struct answer){ .outcome = FETCH_OVER,
 					     .why = "the process that fetches ended" };
@@ -428,12 +402,5 @@ struct fetch_tally fetcher_tally(void)
 
 void fetcher_end(void)
 {
-	int status;
-
-	if (asks < 0)
-		return;
-	(void)close(asks);
-	asks = -1;
-	while (waitpid(fetcher, &status, 0) < 0 && errno == EINTR)
-		;
+	helper_end(&fetcher);
 }

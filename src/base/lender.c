@@ -4,18 +4,17 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/types.h>
-#include <sys/wait.h>
 #include <unistd.h>
+
+#include "base/helper.h"
 
 enum { PATH_MOST = 64 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static int asks = -1; /* our end */
-static pid_t lender;
+static struct helper lender = HELPER_NONE;
 
 /* "/proc/DIGITS/exe" or "/proc/DIGITS/root", and nothing else. */
 static bool may_be_lent(const char *path)
@@ -57,12 +56,12 @@ static bool lender_answer(int to, int fd, int why)
 	return n >= 0;
 }
 
-/* Until our parent is gone. */
-static void lend(int from)
+static void lend(int from, const void *ctx)
 {
 	char path[PATH_MOST];
 	bool there = true;
 
+	(void)ctx;
 	while (there) {
 		ssize_t n = read(from, path, sizeof(path) - 1);
 		int fd = -1, why = EACCES;
@@ -80,43 +79,16 @@ static void lend(int from)
 		if (fd >= 0)
 			(void)close(fd);
 	}
-	_exit(0);
 }
 
 bool lender_start(void)
 {
-	int ends[2];
-	pid_t pid;
-
-	if (asks >= 0 || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
-		return false;
-	pid = fork();
-	if (!pid) {
-		(void)close(ends[0]);
-		(void)signal(SIGINT, SIG_IGN); /* ours to answer */
-		(void)signal(SIGQUIT, SIG_IGN);
-		lend(ends[1]);
-	}
-	(void)close(ends[1]);
-	if (pid > 0) {
-		asks = ends[0];
-		lender = pid;
-	} else {
-		(void)close(ends[0]);
-	}
-	return pid > 0;
+	return helper_start(&lender, lend, NULL);
 }
 
 void lender_end(void)
 {
-	int status;
-
-	if (asks < 0)
-		return;
-	(void)close(asks);
-	asks = -1;
-	while (waitpid(lender, &status, 0) < 0 && errno == EINTR)
-		;
+	helper_end(&lender);
 }
 
 /* The last request; the lock is held. */
@@ -132,7 +104,7 @@ static int take_answer(void)
 	ssize_t n;
 
 	do
-		n = recvmsg(asks, &m, MSG_CMSG_CLOEXEC);
+		n = recvmsg(lender.end, &m, MSG_CMSG_CLOEXEC);
 	while (n < 0 && errno == EINTR);
 	if (n == (ssize_t)sizeof(why) && !why && m.msg_controllen >= CMSG_LEN(sizeof(int)) &&
 	    room.head.cmsg_type == SCM_RIGHTS)
@@ -144,15 +116,11 @@ static int take_answer(void)
 int lender_open(const char *path)
 {
 	int fd = -1;
-	ssize_t n;
 
-	if (asks < 0 || !may_be_lent(path))
+	if (lender.end < 0 || !may_be_lent(path))
 		return -1;
 	(void)pthread_mutex_lock(&lock);
-	do
-		n = write(asks, path, strlen(path));
-	while (n < 0 && errno == EINTR);
-	if (n > 0)
+	if (helper_ask(&lender, path, strlen(path)))
 		fd = take_answer();
 	(void)pthread_mutex_unlock(&lock);
 	return fd;
