@@ -17,6 +17,7 @@
 
 #include "base/file_out.h"
 #include "base/fs.h"
+#include "base/file_mount.h"
 #include "base/lender.h"
 #include "base/nomem.h"
 
@@ -225,102 +226,10 @@ static int open_same(int at, const char *root, const char *path, unsigned how,
 	return -1;
 }
 
-/* ---- files that are not in the file system ---------------------------------------------- */
-
-struct mounted {
-	struct mounted *next;
-	int (*open_at)(void *ctx, const char *path);
-	void *ctx;
-	char root[];
-};
-
-static pthread_mutex_t mounts_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct mounted *mounts;
 static struct {
 	void (*opened)(void *ctx, const char *root, const char *path);
 	void *ctx;
 } report;
-
-int file_in_mount(const char *root, int (*open_at)(void *ctx, const char *path), void *ctx,
-		  struct err *err)
-{
-	size_t len = strlen(root) + 1;
-	struct mounted *m = malloc(sizeof(*m) + len);
-
-	if (!m)
-		return err_nomem(err);
-	m->open_at = open_at;
-	m->ctx = ctx;
-	memcpy(m->root, root, len);
-	(void)pthread_mutex_lock(&mounts_lock);
-	m->next = mounts;
-	mounts = m;
-	(void)pthread_mutex_unlock(&mounts_lock);
-	return 0;
-}
-
-void file_in_unmount(const void *ctx)
-{
-	(void)pthread_mutex_lock(&mounts_lock);
-	for (struct mounted **at = &mounts; *at; at = &(*at)->next)
-		if ((*at)->ctx == ctx) {
-			struct mounted *m = *at;
-
-			*at = m->next;
-			free(m);
-			break;
-		}
-	(void)pthread_mutex_unlock(&mounts_lock);
-}
-
-static struct mounted *mount_of(const char *root)
-{
-	struct mounted *m = root ? mounts : NULL;
-
-	while (m && strcmp(m->root, root) != 0)
-		m = m->next;
-	return m;
-}
-
-bool file_in_mounted(const char *root)
-{
-	bool is;
-
-	(void)pthread_mutex_lock(&mounts_lock);
-	is = mount_of(root);
-	(void)pthread_mutex_unlock(&mounts_lock);
-	return is;
-}
-
-/* -2: there is no such root. */
-static int open_mounted(const char *root, const char *path, struct stat *st, struct err *err)
-{
-	char inside[PATH_MAX];
-	struct mounted *m;
-	int fd = -2;
-
-	if (!root)
-		return -2;
-	(void)pthread_mutex_lock(&mounts_lock);
-	m = mount_of(root);
-	if (m) {
-		inside[0] = '/';
-		errno = ENAMETOOLONG;
-		fd = path_lexical(inside + (*path != '/'), sizeof(inside) - 1, path)
-			     ? -1
-			     : m->open_at(m->ctx, inside);
-		if (fd >= 0 && fstat(fd, st)) {
-			(void)close(fd);
-			fd = -1;
-		}
-		if (fd < 0)
-			(void)err_sys(err, "%s", path);
-		else /* nobody else has it, whatever the kernel calls its mode */
-			st->st_mode = S_IFREG | 0600;
-	}
-	(void)pthread_mutex_unlock(&mounts_lock);
-	return fd;
-}
 
 void file_in_report(void (*opened)(void *ctx, const char *root, const char *path), void *ctx)
 {
@@ -333,8 +242,8 @@ int file_in_open(const char *root, const char *path, unsigned how, struct stat *
 	int at, fd;
 
 	memset(st, 0, sizeof(*st));
-	fd = open_mounted(root, path, st, err);
-	if (fd != -2)
+	fd = file_mount_open(root, path, st, err);
+	if (fd != FILE_NOT_MOUNTED)
 		return fd;
 	at = open_name(root, path, how, O_PATH); /* without effect, whatever it is */
 	if (how & FILE_IN_PROC)
