@@ -304,7 +304,7 @@ static int check_cycles(const struct sampling *r, struct err *err)
 
 static uint64_t ring_for_stacks(size_t n_cpus)
 {
-	uint64_t bytes = 8u << 20;
+	uint64_t bytes = 16u << 20;
 
 	while (bytes > RECORDER_RING && bytes * n_cpus > RINGS_MOST)
 		bytes /= 2;
