@@ -219,6 +219,8 @@ p, got = record("deep.data", "./prog", "deep", deep, more=["-m", "128"], how="-g
 t.ok(p.returncode == 0 and 5 < got[1] < 100 and "stacks are deep: at most" in p.stderr, "-g: copies are larger after the first that were cut, and the rate is lower", p.stderr)
 unwound = [len(s) for s in stacks("deep.data", "--max-stack", "2000")]
 t.ok(unwound and max(unwound) > 600, "-g: their callers, all of them", unwound)
+said = record("two.data", "./prog", "deep", N, more=["-m", "128", "-e", "page-faults/period=200000/u"], how="-g")[0]
+t.ok(said.returncode == 0 and "stacks are deep: at most" in said.stderr, "... beside an event that has a period, whose rate is not", said.stderr)
 p, got = record("deep.data", "./prog", "deep", N, more=["--stack-size", "16384"], how="-g")
 t.ok(p.returncode == 0 and got[1] < 20, "-g --stack-size: of that size", p.stderr)
 said = run("info", "deep.data").stdout

@@ -89,14 +89,16 @@ static uint64_t rate_of_ring(const struct sampling *r, uint32_t stack)
 	return ring * (1000000000u / RING_NS) / (stack + SAMPLE_REST) + 1;
 }
 
-static uint64_t lower_rate(struct sampling *r, struct perf_event_attr *a)
+/* *lowest: of the rates that had to be lowered, 0: none had. */
+static void lower_rate(const struct sampling *r, struct perf_event_attr *a, uint64_t *lowest)
 {
-	uint64_t most = rate_of_ring(r, a->sample_stack_user), was = a->sample_freq;
+	uint64_t most = rate_of_ring(r, a->sample_stack_user);
 
-	if (!r->ways.chosen || !a->freq || was <= most)
-		return 0;
+	if (!r->ways.chosen || !a->freq || a->sample_freq <= most)
+		return;
 	a->sample_freq = most;
-	return most;
+	if (!*lowest || most < *lowest)
+		*lowest = most;
 }
 
 static bool copies(const struct sampling *r, size_t i)
@@ -126,7 +128,7 @@ static void add_large(struct sampling *r, size_t i)
 	*e = r->ev[i];
 	e->group = (int)at;
 	e->attr.sample_stack_user = STACK_LARGE;
-	w->large_rate = lower_rate(r, &e->attr);
+	lower_rate(r, &e->attr, &w->large_rate);
 	w->event[w->n++] = i;
 }
 
@@ -160,7 +162,7 @@ int sampling_ways_plan(struct sampling *r, struct err *err)
 			continue;
 		if (sampling_ways_change(r) && r->tells_alone && !has_groups(r))
 			add_large(r, i);
-		rate |= lower_rate(r, &r->ev[i].attr);
+		lower_rate(r, &r->ev[i].attr, &rate);
 	}
 	choose_first(r);
 	if (rate && r->opts.freq)
