@@ -103,7 +103,7 @@ static int one_live(void *ctx, const uint8_t *p, size_t size, struct err *err)
 	stored = pd_events(l->rec, &i)[index];
 	if (pd_sample_parse_of(&stored, &r, &s) || !s.regs_user.abi || !s.regs_user.v)
 		return 0;
-	if (unwound_sample(l->u, &stored, &r, drop, &r.p, &size, err))
+	if (unwound_sample(l->u, &stored, &r, drop, NULL, &r.p, &size, err))
 		return -1;
 	if (!size) /* it comes again */
 		return 0;

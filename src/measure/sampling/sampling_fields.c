@@ -304,8 +304,12 @@ int cut_parts(struct sink *s, const uint8_t **p, size_t *size, struct err *err)
 	}
 	if (!wanted_event(s->wanted, &rec, &ev, &i) || clear_addresses(s, ev, i, &rec))
 		return err_set(err, ERR_FORMAT, "the kernel's ring holds a sample that is cut off");
-	if (s->unwound)
-		return unwound_sample(s->unwound, ev, &rec, r->fields.cut[i], p, size, err);
+	if (s->unwound) {
+		bool sized = s->ways && !sampling_wait_has(r, i); /* copies of two sizes */
+
+		return unwound_sample(s->unwound, ev, &rec, r->fields.cut[i],
+				      sized ? &s->ways->look : NULL, p, size, err);
+	}
 	n = pd_sample_rewrite(ev, &rec, r->fields.cut[i], NULL, 0, s->shorter);
 	if (n < 0)
 		return err_set(err, ERR_FORMAT, "the kernel's ring holds a sample that is cut off");

@@ -154,8 +154,8 @@ struct unwound;
 struct unwound_seen {
 	uint64_t samples, end[UNWIND_ENDS]; /* by enum unwind_end */
 };
-/* Of the samples since the last look: those whose copy was cut though there was more, and the bytes
- * of a copy that the deepest needed. */
+/* Of some samples: those whose copy was cut though there was more, and the bytes of a copy that the
+ * deepest needed. */
 struct unwound_look {
 	uint64_t samples, cut, deepest;
 };
@@ -163,16 +163,16 @@ int unwound_new(struct unwound **out, struct err *err) MUST_USE;
 /* A record of a mapping, process or thread, in the order of its ring; others are skipped. */
 int unwound_note(struct unwound *u, const uint8_t *p, size_t size, struct err *err) MUST_USE;
 /* A sample without the parts of `drop`, with its callers; the unwound's until the next call. *size
- * 0: it is held back until the next round. */
+ * 0: it is held back until the next round. Else `look` has it, too, unless that is NULL. */
 int unwound_sample(struct unwound *u, const struct pd_event *ev, const struct pd_record *rec,
-		   uint64_t drop, const uint8_t **p, size_t *size, struct err *err) MUST_USE;
+		   uint64_t drop, struct unwound_look *look, const uint8_t **p, size_t *size,
+		   struct err *err) MUST_USE;
 /* All rings were drained once more: gives the samples that were held back, as they came. */
 int unwound_round(struct unwound *u,
 		  int (*put)(void *ctx, const uint8_t *p, size_t n, struct err *err), void *ctx,
 		  struct err *err) MUST_USE;
 const struct unwound_seen *unwound_seen(const struct unwound *u);
-struct unwound_look unwound_look(struct unwound *u); /* and begins the next */
-void unwound_free(struct unwound *u);		     /* NULL is fine */
+void unwound_free(struct unwound *u); /* NULL is fine */
 
 /* -g: how much of the stack is copied (sampling_ways.c). */
 struct sampling_ways {
@@ -184,6 +184,7 @@ struct sampling_ways {
 	bool was_large;
 	bool again;		    /* the draining thread's, as those below */
 	uint64_t calm, calm_wanted; /* samples since a stack was deep */
+	struct unwound_look look;   /* of this round; not of switches, whose copies have one size */
 	pthread_mutex_t lock;	    /* of the members below, and of recorder_enable() */
 	bool large, on;
 };

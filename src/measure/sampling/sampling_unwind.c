@@ -28,7 +28,6 @@ struct unwound {
 	struct buf held, retried; /* whole records, and those of the round before */
 	bool last_try;
 	struct unwound_seen seen;
-	struct unwound_look look;
 	uint64_t chain[FRAMES_MAX + 1];
 	uint8_t out[2 * (UINT16_MAX + 1)];
 };
@@ -73,14 +72,6 @@ void unwound_free(struct unwound *u)
 const struct unwound_seen *unwound_seen(const struct unwound *u)
 {
 	return &u->seen;
-}
-
-struct unwound_look unwound_look(struct unwound *u)
-{
-	struct unwound_look look = u->look;
-
-	u->look = (struct unwound_look){ 0 };
-	return look;
 }
 
 /* ---- mappings -------------------------------------------------------------------------------- */
@@ -142,24 +133,20 @@ static bool is_cut(const struct pd_event *ev, const struct pd_sample *s)
 	return s->stack_size + 8 >= ev->attr.sample_stack_user;
 }
 
-static void note_walk(struct unwound *u, const struct pd_event *ev, const struct pd_sample *s,
-		      enum unwind_end end)
+static void note_walk(const struct unwound *u, const struct pd_event *ev, const struct pd_sample *s,
+		      enum unwind_end end, struct unwound_look *look)
 {
-	uint64_t reach = unwind_reach(u->unwinder);
+	uint64_t reach = end == UNWIND_STACK ? s->stack_size : unwind_reach(u->unwinder);
 
-	u->seen.samples++;
-	u->seen.end[end]++;
-	u->look.samples++;
-	u->look.cut += end == UNWIND_STACK && is_cut(ev, s);
-	if (end == UNWIND_STACK)
-		reach = s->stack_size;
-	if (reach > u->look.deepest)
-		u->look.deepest = reach;
+	look->samples++;
+	look->cut += end == UNWIND_STACK && is_cut(ev, s);
+	if (reach > look->deepest)
+		look->deepest = reach;
 }
 
 /* The entries to add to the chain of a sample. False: it has to wait for its mappings. */
 static bool find_callers(struct unwound *u, const struct pd_event *ev, const struct pd_sample *s,
-			 size_t *n)
+			 struct unwound_look *look, size_t *n)
 {
 	struct unwind_in in = { .live = live_process(u->live, s->pid),
 				.machine = this_machine(),
@@ -177,8 +164,12 @@ static bool find_callers(struct unwound *u, const struct pd_event *ev, const str
 		*n = unwind_user(u->unwinder, &in, u->chain + 1, FRAMES_MAX, &end);
 	if (end == UNWIND_NO_CODE && !u->last_try && u->held.len < HELD_MAX)
 		return false;
-	if (s->stack_size) /* else, in the middle of an exec, there is none */
-		note_walk(u, ev, s, end);
+	if (s->stack_size) { /* else, in the middle of an exec, there is none */
+		u->seen.samples++;
+		u->seen.end[end]++;
+		if (look)
+			note_walk(u, ev, s, end, look);
+	}
 	if (*n) {
 		u->chain[0] = CONTEXT_USER;
 		*n += 1;
@@ -187,7 +178,8 @@ static bool find_callers(struct unwound *u, const struct pd_event *ev, const str
 }
 
 int unwound_sample(struct unwound *u, const struct pd_event *ev, const struct pd_record *rec,
-		   uint64_t drop, const uint8_t **p, size_t *size, struct err *err)
+		   uint64_t drop, struct unwound_look *look, const uint8_t **p, size_t *size,
+		   struct err *err)
 {
 	struct pd_sample s;
 	size_t n = 0;
@@ -195,7 +187,7 @@ int unwound_sample(struct unwound *u, const struct pd_event *ev, const struct pd
 
 	if (pd_sample_parse_of(ev, rec, &s))
 		return err_set(err, ERR_FORMAT, "the kernel's ring holds a sample that is cut off");
-	if (s.has & PERF_SAMPLE_STACK_USER && !find_callers(u, ev, &s, &n)) {
+	if (s.has & PERF_SAMPLE_STACK_USER && !find_callers(u, ev, &s, look, &n)) {
 		buf_put(&u->held, rec->p, rec->size);
 		*size = 0;
 		return buf_error(&u->held, err);

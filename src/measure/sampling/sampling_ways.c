@@ -225,9 +225,10 @@ static void change_way(struct sampling_ways *w, bool large)
 
 void sampling_ways_round(struct sampling_ways *w)
 {
-	const struct unwound_look look = unwound_look(w->of->sink.unwound);
+	const struct unwound_look look = w->look;
 	uint32_t usual = w->of->ev[w->event[0]].attr.sample_stack_user;
 
+	w->look = (struct unwound_look){ 0 };
 	if (w->again) {
 		(void)pthread_mutex_lock(&w->lock);
 		apply_way(w->of);
