@@ -57,12 +57,12 @@ static int parse_events(struct sampling *r, struct err *err)
 	return 0;
 }
 
-static uint64_t any_number(void)
+uint64_t sampling_clock(clockid_t clock)
 {
 	struct timespec t = { 0 };
 
-	(void)clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+	return clock_gettime(clock, &t) ? 0
+					: (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
 static int open_sampling_counters(struct sampling *r, struct err *err)
@@ -78,7 +78,7 @@ static int open_sampling_counters(struct sampling *r, struct err *err)
 				    .flush_ms = sampling_looks(r) ? 100 : 0,
 				    .in_order = r->fields.unwinds || r->opts.python,
 				    .jitter = r->opts.jitter,
-				    .seed = r->opts.jitter > 0 ? any_number() : 0 };
+				    .seed = r->opts.jitter > 0 ? counting_clock() : 0 };
 
 	if (recorder_open(&r->recorder, &s, err))
 		return -1;

@@ -294,16 +294,8 @@ static bool compressed(struct sampling *r, struct buf *b)
 	buf_put_u32(b, 1); /* zstd */
 	buf_put_u32(b, (uint32_t)r->opts.zstd_level);
 	buf_put_u32(b, 1); /* ratio, rounded down: not measured while packing in a stream */
-	buf_put_u32(b, (uint32_t)(r->ring_bytes ? r->ring_bytes : 512u << 10));
+	buf_put_u32(b, (uint32_t)(r->ring_bytes ? r->ring_bytes : RECORDER_RING));
 	return r->opts.zstd_level;
-}
-
-static uint64_t clock_ns(clockid_t clock)
-{
-	struct timespec t = { 0 };
-
-	return clock_gettime(clock, &t) ? 0
-					: (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
 static bool clockid(struct sampling *r, struct buf *b)
@@ -324,8 +316,8 @@ static bool clock_data(struct sampling *r, struct buf *b)
 
 	buf_put_u32(b, 1); /* version: the one that perf reads */
 	buf_put_u32(b, (uint32_t)a->clockid);
-	buf_put_u64(b, clock_ns(CLOCK_REALTIME));
-	buf_put_u64(b, clock_ns(a->clockid));
+	buf_put_u64(b, sampling_clock(CLOCK_REALTIME));
+	buf_put_u64(b, sampling_clock(a->clockid));
 	return a->use_clockid;
 }
 

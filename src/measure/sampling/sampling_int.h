@@ -15,6 +15,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <sys/types.h>
+#include <time.h>
 
 #include "base/arena.h"
 #include "base/hash.h"
@@ -308,6 +309,9 @@ struct sampling {
 	struct sink sink;
 	struct sampling_result result;
 };
+
+/* ns; 0: there is no such clock. */
+uint64_t sampling_clock(clockid_t clock);
 
 /* A record on its way into the file. */
 int sink_note(struct sink *s, const uint8_t *p, size_t size, struct err *err) MUST_USE;

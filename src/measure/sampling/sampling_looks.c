@@ -4,8 +4,6 @@
  * switches have the register of a system call's first argument. The kernel keeps it as it was when
  * the call began: so it names what is waited for at the switch itself.
  */
-#include <time.h>
-
 #include "base/bytes.h"
 #include "measure/sampling/sampling_int.h"
 
@@ -39,14 +37,6 @@ int sampling_looks_begin(struct sampling *r, struct err *err)
 	return r->opts.wait && sampling_looks_register() ? wanted_new(&r->sink.events, r, err) : 0;
 }
 
-static uint64_t looks_clock(const struct sink *s)
-{
-	struct timespec t = { 0 };
-
-	(void)clock_gettime(s->looks_clock, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 void sampling_looks_sample(struct sink *s, const uint8_t *p, size_t size)
 {
 	struct pd_record rec = {
@@ -61,13 +51,13 @@ void sampling_looks_sample(struct sink *s, const uint8_t *p, size_t size)
 	    ev->attr.config != PERF_COUNT_SW_CONTEXT_SWITCHES || pd_sample_parse_of(ev, &rec, &x))
 		return;
 	if (pd_user_register(&x, FIRST_ARGUMENT, &x.addr))
-		wchan_saw(s->looks, x.pid, x.addr, looks_clock(s));
+		wchan_saw(s->looks, x.pid, x.addr, sampling_clock(s->looks_clock));
 }
 
 void sampling_looks_round(struct sink *s)
 {
 	if (s->looks)
-		wchan_round(s->looks, looks_clock(s));
+		wchan_round(s->looks, sampling_clock(s->looks_clock));
 }
 
 void sampling_looks_end(struct sampling *r)

@@ -21,7 +21,6 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -421,19 +420,11 @@ static int announce(struct pythons *ps, uint32_t pid, uint32_t tid, uint32_t fun
 
 /* ---- samples --------------------------------------------------------------------------------- */
 
-static uint64_t clock_of_samples(const struct sampling *r)
-{
-	const struct perf_event_attr *a = &r->ev[0].attr;
-	struct timespec t = { 0 };
-
-	if (!a->use_clockid || clock_gettime(a->clockid, &t))
-		return 0;
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 static bool count_delay(struct pythons *ps, uint64_t time)
 {
-	uint64_t now = clock_of_samples(ps->r), delay = now > time ? now - time : 0;
+	const struct perf_event_attr *a = &ps->r->ev[0].attr;
+	uint64_t now = a->use_clockid ? sampling_clock(a->clockid) : 0;
+	uint64_t delay = now > time ? now - time : 0;
 
 	if (delay > LATE_MOST) {
 		ps->seen.unread++;

@@ -13,7 +13,6 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/bytes.h"
 #include "measure/sampling/sampling_int.h"
@@ -77,10 +76,7 @@ void sampling_switch_attr(const struct sampling *r, size_t i, struct perf_event_
 /* By the clock of the samples. */
 static uint64_t switch_clock(const struct sampling *r)
 {
-	struct timespec t = { 0 };
-
-	(void)clock_gettime(r->ev[0].attr.clockid, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+	return sampling_clock(r->ev[0].attr.clockid);
 }
 
 int sampling_switch_begin(struct sampling *r, struct err *err)

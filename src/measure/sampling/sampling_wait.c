@@ -13,7 +13,6 @@
  * the stack each: then fewer switches are many.
  */
 #include <stdlib.h>
-#include <time.h>
 
 #include "base/bytes.h"
 #include "measure/sampling/sampling_int.h"
@@ -181,14 +180,6 @@ void sampling_wait_attr(const struct sampling *r, size_t i, struct perf_event_at
 
 /* ---- while it runs --------------------------------------------------------------------------- */
 
-static uint64_t wait_clock(void)
-{
-	struct timespec t = { 0 };
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 /* The new ones first: a switch that both record does no harm, one that none records does. */
 static int apply_wait_change(struct sampling *r, struct err *err)
 {
@@ -211,7 +202,7 @@ int sampling_wait_begin(struct sampling *r, struct err *err)
 
 	if (!w->n_many)
 		return 0;
-	if (switch_counts_begin(&w->switches, r, wait_clock(), err))
+	if (switch_counts_begin(&w->switches, r, counting_clock(), err))
 		return -1;
 	if (!w->switches.n_cpus)
 		return 0;
@@ -239,7 +230,7 @@ int sampling_wait_on(struct sampling *r, bool on, struct err *err)
 void sampling_wait_round(struct wait_change *w)
 {
 	struct sampling *r = w->of;
-	uint64_t now = wait_clock(), passed = now - w->switches.since;
+	uint64_t now = counting_clock(), passed = now - w->switches.since;
 	uint32_t most = unwinds(r) ? WAIT_MANY_UNWOUND : WAIT_MANY;
 	bool many = w->switches.most > (double)passed * 1e-9 * most;
 
