@@ -151,6 +151,12 @@ static bool scan_sockets(struct buf *out, uint32_t pid, const char *name, uint64
 	return found;
 }
 
+/* Whether a socket's name stays as it is: connected, listening or local. */
+static bool stays(const char *name)
+{
+	return strstr(name, " to ") || strstr(name, " listening") || strstr(name, " unix");
+}
+
 /* What the kernel's tables have about the socket. */
 static void put_socket(struct buf *out, uint32_t pid, uint64_t inode, struct object_sockets *s)
 {
@@ -167,14 +173,10 @@ static void put_socket(struct buf *out, uint32_t pid, uint64_t inode, struct obj
 	for (size_t i = 0; i < sizeof(tables) / sizeof(*tables); i++)
 		if (scan_sockets(out, pid, tables[i], inode))
 			break;
-	if (out->failed || (out->len == from && s->at.n > 1000))
+	if (out->failed || !stays(buf_str(out) + from))
 		return;
 	id = strtab_add(&s->text, buf_str(out) + from, out->len - from);
-	if (id == STR_NONE ||
-	    (!strstr(buf_str(out) + from, " to ") && !strstr(buf_str(out) + from, " listening") &&
-	     !strstr(buf_str(out) + from, " unix")))
-		return;
-	at = u64map_at(&s->at, inode, NULL);
+	at = id == STR_NONE ? NULL : u64map_at(&s->at, inode, NULL);
 	if (at)
 		*at = id;
 }
