@@ -41,5 +41,7 @@ int synth_threads(pid_t pid, pid_t **tids, size_t *n, struct err *err) MUST_USE;
 int synth_threads_of(uid_t user, pid_t **tids, size_t *n, struct err *err) MUST_USE;
 /* The process a thread belongs to, or -1. */
 pid_t synth_tgid(pid_t tid);
+/* The real user of a process. False: it is gone. */
+bool synth_user(pid_t pid, uid_t *user);
 
 #endif

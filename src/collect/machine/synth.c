@@ -212,6 +212,15 @@ pid_t synth_tgid(pid_t tid)
 	return read_status(tid, tid, &st) ? (pid_t)st.tgid : -1;
 }
 
+bool synth_user(pid_t pid, uid_t *user)
+{
+	struct synth_status st;
+	bool found = read_status(pid, pid, &st);
+
+	*user = found ? st.uid : 0;
+	return found;
+}
+
 static int pids_ascending(const void *a, const void *b)
 {
 	const pid_t *x = a, *y = b;

@@ -23,11 +23,12 @@
 #include "base/file_in.h"
 #include "base/md5.h"
 #include "base/text.h"
+#include "collect/synth.h"
 #include "measure/sampling/sampling_int.h"
 #include "symbol/copies.h"
 #include "symbol/elf_file.h"
 
-enum { HELD_MOST = 128, STATUS_MAX = 1 << 16 };
+enum { HELD_MOST = 128 };
 #define MAP_LARGEST ((size_t)256 << 20)
 
 struct held {
@@ -112,24 +113,6 @@ bool copying_wants(const struct copying *c, const char *path)
 	return true;
 }
 
-/* The real user of a process; false: it is gone. */
-static bool user_of(uint32_t pid, uid_t *user)
-{
-	struct buf text = BUF_INIT;
-	unsigned long n = 0;
-	const char *at = NULL;
-	char path[64];
-
-	(void)snprintf(path, sizeof(path), "/proc/%u/status", pid);
-	if (!file_slurp(&text, path, STATUS_MAX, NULL))
-		at = strstr(buf_str(&text), "\nUid:\t");
-	if (at)
-		n = strtoul(at + 6, NULL, 10);
-	buf_free(&text);
-	*user = (uid_t)n;
-	return at;
-}
-
 /* Whether the user of the process may read the open file. `root`: below which `path` was opened;
  * `path` NULL: the process has the very file mapped, so it could reach it. */
 static bool may_keep(int fd, const char *root, const char *path, const struct stat *st,
@@ -139,7 +122,7 @@ static bool may_keep(int fd, const char *root, const char *path, const struct st
 
 	if (geteuid()) /* then the kernel has asked */
 		return true;
-	if (!user_of(pid, &user))
+	if (!synth_user((pid_t)pid, &user))
 		return st->st_mode & S_IROTH && (!path || !root);
 	return path ? file_shown_for(fd, root, path, st, user) : file_read_by(st, user);
 }
@@ -182,7 +165,7 @@ void copying_made(struct copying *c, uint32_t pid)
 {
 	struct made p = { .pid = pid };
 
-	if (user_of(pid, &p.user))
+	if (synth_user((pid_t)pid, &p.user))
 		(void)!vec_push(&c->made, p);
 }
 
