@@ -76,7 +76,6 @@ struct python;
 struct python *python_new(const struct python_memory *m, uint64_t runtime, uint32_t version,
 			  struct err *err) MUST_USE;
 void python_free(struct python *py); /* NULL is fine */
-uint32_t python_version(const struct python *py);
 /* The frames of the kernel's thread `tid`, at most `max`; 0: it runs no Python, or *torn: its
  * frames could not be read. */
 size_t python_frames(struct python *py, uint32_t tid, struct python_frame *out, size_t max,

@@ -395,18 +395,17 @@ static int note_file(struct looking *l, struct err *err)
 	return keep_inside_file(l, l->m->path, &f, err);
 }
 
-/* The process' number where it lives itself. */
-static unsigned inner_pid(unsigned pid)
+uint32_t inside_number(uint32_t pid, uint32_t tid)
 {
 	struct buf text = BUF_INIT;
-	unsigned inner = pid;
+	uint32_t inner = tid;
 	char path[64];
 	const char *at;
 
-	(void)snprintf(path, sizeof(path), "/proc/%u/status", pid);
+	(void)snprintf(path, sizeof(path), "/proc/%u/task/%u/status", pid, tid);
 	if (!file_slurp(&text, path, TEXT_LIMIT, NULL) && (at = strstr(buf_str(&text), "\nNSpid:")))
 		for (at += 7; *at == '\t' || *at == ' '; at += strcspn(at, "\t \n"))
-			inner = (unsigned)strtoul(++at, NULL, 10);
+			inner = (uint32_t)strtoul(++at, NULL, 10);
 	buf_free(&text);
 	return inner;
 }
@@ -416,7 +415,7 @@ static unsigned inner_pid(unsigned pid)
 static int note_perf_map(struct looking *l, struct err *err)
 {
 	struct inside_file f = { .id_len = 0 };
-	unsigned inner = inner_pid(l->m->pid);
+	uint32_t inner = inside_number(l->m->pid, l->m->pid);
 	char ours[64], theirs[64];
 
 	(void)snprintf(ours, sizeof(ours), "/tmp/perf-%u.map", l->m->pid);

@@ -74,6 +74,8 @@ bool inside_replaced(const struct inside *in, const char *path);
 /* Whether processes have different files at the path of `f`: a table by path cannot hold both. */
 bool inside_differs(const struct inside *in, const struct inside_file *f);
 const struct inside_file *inside_find(const struct inside *in, const char *path);
+/* A thread's number in the namespace of its process. */
+uint32_t inside_number(uint32_t pid, uint32_t tid);
 void inside_free(struct inside *in);
 
 /* Copies of what ran (sampling_copies.c). Lack of memory or of a file costs only the copy. *out
@@ -198,7 +200,6 @@ struct python_seen {
 	uint64_t read, late, unread, samples, contradicted, torn;
 	uint64_t delay; /* ns, of those read */
 	uint64_t processes;
-	uint32_t version;
 	char why[256]; /* why a process was not read; "": all were */
 };
 int pythons_new(struct pythons **out, const struct sampling *r, struct err *err) MUST_USE;

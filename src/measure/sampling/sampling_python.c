@@ -186,16 +186,13 @@ static bool may_be_python(const char *path)
 	return !strncmp(base, "python3", 7) || !strncmp(base, "libpython3", 10);
 }
 
-static int note_python_map(struct pythons *ps, const uint8_t *p, size_t size, struct err *err)
+static int note_python_map(struct pythons *ps, const struct pd_record *r, struct err *err)
 {
-	const struct pd_record r = {
-		.p = p, .size = (uint16_t)size, .type = ld32(p), .misc = ld16(p + 4)
-	};
 	struct py_process *process;
 	struct pd_mmap map;
 	uint32_t path;
 
-	if (pd_mmap_get(NULL, &r, &map) || map.is_data || map.path[0] != '/' ||
+	if (pd_mmap_get(NULL, r, &map) || map.is_data || map.path[0] != '/' ||
 	    !may_be_python(map.path))
 		return 0;
 	process = python_of(ps, map.pid, err);
@@ -228,20 +225,24 @@ static int note_python_fork(struct pythons *ps, uint32_t pid, uint32_t parent, s
 
 int pythons_note(struct pythons *ps, const uint8_t *p, size_t size, struct err *err)
 {
-	switch (ld32(p)) {
+	const struct pd_record r = {
+		.p = p, .size = (uint16_t)size, .type = ld32(p), .misc = ld16(p + 4)
+	};
+	struct pd_task task;
+	struct pd_comm comm;
+
+	switch (r.type) {
 	case PERF_RECORD_MMAP2:
-		return note_python_map(ps, p, size, err);
+		return note_python_map(ps, &r, err);
 	case PERF_RECORD_FORK:
-		return size < HEAD + 8
-			       ? 0
-			       : note_python_fork(ps, ld32(p + HEAD), ld32(p + HEAD + 4), err);
+		return pd_task_get(&r, &task) ? 0 : note_python_fork(ps, task.pid, task.ppid, err);
 	case PERF_RECORD_COMM:
-		if (size >= HEAD + 8 && ld16(p + 4) & PERF_RECORD_MISC_COMM_EXEC)
-			forget_python(ps, ld32(p + HEAD));
+		if (!pd_comm_get(&r, &comm) && comm.exec)
+			forget_python(ps, comm.pid);
 		return 0;
-	case PERF_RECORD_EXIT: /* pid, parent, tid */
-		if (size >= HEAD + 16 && ld32(p + HEAD) == ld32(p + HEAD + 8))
-			forget_python(ps, ld32(p + HEAD));
+	case PERF_RECORD_EXIT:
+		if (!pd_task_get(&r, &task) && task.pid == task.tid)
+			forget_python(ps, task.pid);
 		return 0;
 	default:
 		return 0;
@@ -320,33 +321,10 @@ static void try_python(struct pythons *ps, struct py_process *p)
 		break;
 	}
 	if (p->py) {
-		ps->seen.version = python_version(p->py);
 		ps->seen.processes++;
 	} else if (!*ps->seen.why) {
 		(void)snprintf(ps->seen.why, sizeof(ps->seen.why), "%.200s", err.what);
 	}
-}
-
-/* The thread's number in the namespace of its process. */
-static uint32_t number_inside(const struct py_process *p, uint32_t tid)
-{
-	struct buf text = BUF_INIT;
-	char path[64], *line;
-	uint32_t n = tid;
-
-	if (!p->elsewhere)
-		return tid;
-	(void)snprintf(path, sizeof(path), "/proc/%u/task/%u/status", p->pid, tid);
-	if (!file_slurp(&text, path, 1 << 16, NULL) && text.len) {
-		line = strstr(text.s, "\nNSpid:");
-		if (line) {
-			line[strcspn(line + 1, "\n") + 1] = '\0';
-			line = strrchr(line, '\t');
-			n = line ? (uint32_t)strtoul(line, NULL, 10) : tid;
-		}
-	}
-	buf_free(&text);
-	return n;
 }
 
 /* ---- functions ------------------------------------------------------------------------------- */
@@ -470,7 +448,8 @@ int pythons_saw(struct pythons *ps, uint32_t pid, uint32_t tid, uint64_t time, s
 		try_python(ps, p);
 	if (!p->py || ps->capture.n >= CAPTURES_MAX || !count_delay(ps, time))
 		return 0;
-	n = python_frames(p->py, number_inside(p, tid), ps->frame, PYTHON_FRAMES_MAX, &torn);
+	n = python_frames(p->py, p->elsewhere ? inside_number(pid, tid) : tid, ps->frame,
+			  PYTHON_FRAMES_MAX, &torn);
 	ps->seen.torn += torn;
 	if (!n)
 		return 0;
@@ -612,7 +591,9 @@ static int announce_all(struct pythons *ps, struct py_process *p, const struct p
 static size_t merge_chain(struct pythons *ps, struct merge *m, const struct pd_sample *s,
 			  uint64_t *ip)
 {
+	bool in_loop = s->cpumode == PERF_RECORD_MISC_USER && is_loop(m, s->ip);
 	uint64_t i = 0, to;
+	size_t first;
 
 	while (i < s->n_chain && ld64(s->chain + 8 * i) != CONTEXT_USER)
 		put_frame(m, ld64(s->chain + 8 * i++));
@@ -620,16 +601,11 @@ static size_t merge_chain(struct pythons *ps, struct merge *m, const struct pd_s
 	i += i < s->n_chain;
 	for (to = i; to < s->n_chain && ld64(s->chain + 8 * to) < MARKERS;)
 		to++;
-	if (s->cpumode == PERF_RECORD_MISC_USER && is_loop(m, s->ip) && !m->leave) {
-		/* its place, with or without chains */
-		size_t first = m->n;
-
-		merge_user(ps, m, s->chain + 8 * i, (size_t)(to - i));
-		if (m->n > first && m->out[first] >= SCRIPT_BASE && m->out[first] < MARKERS)
-			*ip = m->out[first];
-	} else {
-		merge_user(ps, m, s->chain + 8 * i, (size_t)(to - i));
-	}
+	first = m->n;
+	merge_user(ps, m, s->chain + 8 * i, (size_t)(to - i));
+	/* the sample's place, with or without chains */
+	if (in_loop && m->n > first && m->out[first] >= SCRIPT_BASE && m->out[first] < MARKERS)
+		*ip = m->out[first];
 	for (; to < s->n_chain; to++)
 		put_frame(m, ld64(s->chain + 8 * to));
 	return m->n;

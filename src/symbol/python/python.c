@@ -43,11 +43,6 @@ void python_free(struct python *py)
 	free(py);
 }
 
-uint32_t python_version(const struct python *py)
-{
-	return py->l.version;
-}
-
 static bool read_word(const struct python *py, uint64_t addr, uint64_t *out)
 {
 	uint8_t b[8];
