@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Files of the symbol cache. The checksum is put right, so that what lies behind it is reached. */
+/* Files of the symbol cache. Version and checksum are put right, so that what lies behind them is
+ * reached. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	uint8_t *copy = malloc(size ? size : 1);
 	struct cache_key k = { "", copy, 20, "fuzz", 0 };
 	struct sym_table t;
+	const uint32_t version = CACHE_VERSION;
 	uint64_t base, check;
 
 	if (!copy)
@@ -25,6 +27,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size >= HEAD_SIZE) {
 		k.id = copy + 16;
 		memcpy(&k.layout, copy + 40, 8);
+		memcpy(copy + 8, &version, 4);
 		memset(copy + 72, 0, 8);
 		check = hash_pair(hash_bytes(copy, HEAD_SIZE),
 				  hash_bytes(copy + HEAD_SIZE, size - HEAD_SIZE));

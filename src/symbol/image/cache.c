@@ -14,10 +14,6 @@
 #include "base/hash.h"
 #include "base/text.h"
 
-/* Raised whenever the same key may give another table: a new layout here, a new rule of choosing
- * among symbols, another set of symbols taken. */
-#define CACHE_VERSION 3u
-
 /* All numbers are of the writer's byte order, known by the magic number. */
 struct head {
 	uint64_t magic;

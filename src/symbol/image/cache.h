@@ -26,6 +26,10 @@
 #include "symbol/elf/elf_symbols.h"
 #include "symbol/image.h"
 
+/* Raised whenever the same key may give another table: a new layout here, a new rule of choosing
+ * among symbols, another set of symbols taken. */
+#define CACHE_VERSION 4u
+
 struct cache_key {
 	const char *dir;   /* NULL: there is no cache */
 	const uint8_t *id; /* build-id */
