@@ -168,6 +168,7 @@ static enum fit fit_of(const struct images *set, const struct image *im, int fd,
 
 bool image_is_replaced(const struct images *set, struct image *im, int fd, const char *name)
 {
+	bool had_id = im->key.build_id_len;
 	struct file_identity here;
 
 	if (fd < 0 || fit_of(set, im, fd, &here) != ANOTHER)
@@ -177,7 +178,7 @@ bool image_is_replaced(const struct images *set, struct image *im, int fd, const
 	if (!im->refusal.len) {
 		put_both(&im->refusal, name, &here, &im->key.file);
 		buf_puts(&im->refusal,
-			 was_elsewhere(set, im)
+			 had_id && was_elsewhere(set, im)
 				 ? ", which a process with other mounts had mapped, and the "
 				   "recorder took its build-id from here"
 				 : ", and the recording has no build-id for it");
