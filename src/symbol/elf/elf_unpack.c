@@ -64,10 +64,12 @@ static const char *unpack_zlib(struct unpacking *u)
 	bool room = true;
 
 	while (rc == Z_OK && (room = make_unpack_room(u))) {
+		uInt part = (uInt)(u->cap - u->len < UINT32_MAX ? u->cap - u->len : UINT32_MAX);
+
 		z.next_out = u->out + u->len;
-		z.avail_out = (uInt)(u->cap - u->len);
+		z.avail_out = part;
 		rc = inflate(&z, Z_NO_FLUSH);
-		u->len = u->cap - z.avail_out;
+		u->len += part - z.avail_out;
 	}
 	(void)inflateEnd(&z);
 	if (rc == Z_MEM_ERROR)
