@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/fs.h"
 #include "base/perf_abi.h"
 #include "base/xalloc.h"
 #include "symbol/script.h"
@@ -65,12 +66,11 @@ static enum image_kind image_kind_of(const char *path, enum space_kind space)
  * file system gave, and the file's mode in place of its protection. */
 static bool is_injected(const char *path)
 {
-	const char *base = strrchr(path, '/');
+	const char *base = path_base(path);
 	unsigned pid;
 	unsigned long long n;
 	int end = 0;
 
-	base = base ? base + 1 : path;
 	return base[0] == 'j' && sscanf(base, "jitted-%u-%llu.so%n", &pid, &n, &end) == 2 && end &&
 	       !base[end];
 }
