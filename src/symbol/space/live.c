@@ -63,17 +63,17 @@ void live_free(struct live_spaces *l)
 
 	if (!l)
 		return;
-	while (l->dying) {
-		struct live_process *next = l->dying->next_dying;
-
-		free_process(l->dying);
-		l->dying = next;
-	}
 	while (u64map_next(&l->by_pid, &i, &pid, &at)) {
 		struct live_process *p = (struct live_process *)(uintptr_t)*at;
 
 		if (p && !p->dying)
 			free_process(p);
+	}
+	while (l->dying) { /* the map may have these, too */
+		struct live_process *next = l->dying->next_dying;
+
+		free_process(l->dying);
+		l->dying = next;
 	}
 	u64map_free(&l->by_pid);
 	free(l);
