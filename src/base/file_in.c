@@ -226,6 +226,7 @@ static int open_same(int at, const char *root, const char *path, unsigned how,
 	return -1;
 }
 
+static pthread_mutex_t report_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct {
 	void (*opened)(void *ctx, const char *root, const char *path);
 	void *ctx;
@@ -233,8 +234,18 @@ static struct {
 
 void file_in_report(void (*opened)(void *ctx, const char *root, const char *path), void *ctx)
 {
+	(void)pthread_mutex_lock(&report_lock);
 	report.opened = opened;
 	report.ctx = ctx;
+	(void)pthread_mutex_unlock(&report_lock);
+}
+
+static void report_opened(const char *root, const char *path)
+{
+	(void)pthread_mutex_lock(&report_lock);
+	if (report.opened)
+		report.opened(report.ctx, root, path);
+	(void)pthread_mutex_unlock(&report_lock);
 }
 
 int file_in_open(const char *root, const char *path, unsigned how, struct stat *st, struct err *err)
@@ -265,8 +276,8 @@ int file_in_open(const char *root, const char *path, unsigned how, struct stat *
 	if (fd < 0)
 		(void)err_sys(err, "%s", path);
 	(void)close(at);
-	if (fd >= 0 && report.opened && !(how & FILE_IN_STATE))
-		report.opened(report.ctx, root, path);
+	if (fd >= 0 && !(how & FILE_IN_STATE))
+		report_opened(root, path);
 	return fd;
 }
 

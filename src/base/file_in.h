@@ -60,7 +60,8 @@ int file_in_mount(const char *root, int (*open_at)(void *ctx, const char *path),
 		  struct err *err) MUST_USE;
 void file_in_unmount(const void *ctx);
 bool file_in_mounted(const char *root); /* NULL: no */
-/* From now on each file that is opened, but those of FILE_IN_STATE, is reported; NULL: none. */
+/* From now on each file that is opened, but those of FILE_IN_STATE, is reported, by the thread that
+ * opened it, one at a time: `opened` opens none itself. NULL: none is reported. */
 void file_in_report(void (*opened)(void *ctx, const char *root, const char *path), void *ctx);
 
 /* A file's bytes; `p` is NULL if len is 0. */
