@@ -56,7 +56,8 @@ static void add_run_waits(struct names *all, const struct wait_thread *x)
 	name->waited += wait_thread_waited(x);
 	for (size_t k = 0; k < WAIT_REASONS; k++)
 		name->time[k] += x->time[k];
-	if (!name->object || name->object == x->object) {
+	/* times of unknown objects are not those of a known one */
+	if (x->object && (!name->object || name->object == x->object)) {
 		name->object = x->object;
 		name->object_time += x->object_time;
 	}
