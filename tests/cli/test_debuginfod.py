@@ -246,6 +246,14 @@ t.ok(has_names(r), "a server of ours: names", r.stderr)
 os.rename(tmp + "/at/prog.c", tmp + "/gone.c")
 r, _ = report(base + "/right", tmp + "/texts", ("outie",), ("annotate", "-i"))
 t.ok("sink += i * 3" in r.stdout and any("/source/" in a for a in asked), "annotate: the source file, too", (r.stdout[:800], r.stderr, asked[-3:]))
+packed = tmp + "/packed.tar.zst"
+r = subprocess.run([CYCLADE, "archive", "--sources", "-i", data, "-o", packed], capture_output=True, text=True, timeout=200,
+                   env=dict(os.environ, DEBUGINFOD_CACHE_PATH=tmp + "/packing", DEBUGINFOD_URLS=base + "/right"))
+if shutil.which("zstd") and os.path.exists(packed):
+    members = subprocess.run(["zstd", "-qdc", packed], capture_output=True, check=True).stdout
+    t.ok(b"at/prog.c\0" in members and b"sink += i * 3" in members, "archive --sources: a fetched file, too", r.stderr)
+else:
+    t.skip("archive --sources: a fetched file, too", "no zstd: " + r.stderr)
 os.rename(tmp + "/gone.c", tmp + "/at/prog.c")
 r, _ = report(base + "/right", None, ("outie",), ("annotate", "-i"))
 t.ok("sink += i * 3" in r.stdout, "annotate: the file of this machine", r.stderr)

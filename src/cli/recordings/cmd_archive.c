@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/fetcher.h"
 #include "base/file_in.h"
 #include "base/fs.h"
 #include "base/num.h"
@@ -141,7 +142,7 @@ static int pack_part(struct archiving *a, const struct image_key *key,
 		a->left_out++;
 		cli_note(a->cli,
 			 "%s is left out: not all users may read it, and there is no copy of it",
-			 key->path);
+			 part->path ? part->path : key->path);
 		return 0;
 	}
 	if (vdso)
@@ -226,11 +227,14 @@ static int pack_lists(struct archiving *a)
 
 static int pack_small(struct archiving *a, const char *path)
 {
+	const char *name = arena_xprintf(&a->arena, "files%s", path);
 	struct buf text = BUF_INIT;
 	int rc = 0;
 
+	if (archive_has(a->w, name)) /* the kernel's is asked for by each module */
+		return 0;
 	if (!file_slurp(&text, path, 256u << 20, NULL) && text.len)
-		rc = pack(a, arena_xprintf(&a->arena, "files%s", path), text.s, text.len);
+		rc = pack(a, name, text.s, text.len);
 	buf_free(&text);
 	return rc;
 }
@@ -349,6 +353,7 @@ static int pack_sources(struct archiving *a, const struct profile *p)
 			     .places = { .said = o->source.n ? o->source.v : NULL,
 					 .sysroot = o->sysroot,
 					 .debuginfod = cli_debuginfod_dir(a->cli),
+					 .fetch = fetcher_running(),
 					 .recorder = pd_info(a->r.rec)->owner,
 					 .elsewhere = !recording_is_of_here(&a->r) },
 			     .shelf = SOURCE_SHELF_INIT };
