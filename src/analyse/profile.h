@@ -164,6 +164,14 @@ struct profile_frame {
 	bool thread; /* no function, but a thread's name */
 };
 
+#define KERNEL_FRAMES 127u /* kernel.perf_event_max_stack, unless it was changed */
+
+/* Returns how many frames a chain has at most that the kernel walked for this event. */
+static inline uint32_t profile_kernel_frames(const struct pd_event *ev)
+{
+	return ev->attr.sample_max_stack ? ev->attr.sample_max_stack : KERNEL_FRAMES;
+}
+
 enum chain_cut {
 	CUT_BY_KERNEL, /* it has as many frames as the kernel records */
 	CUT_BY_LIMIT,  /* it has more than opts.max_stack */

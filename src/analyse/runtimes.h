@@ -46,7 +46,7 @@ bool runtime_put_again(struct buf *b, const struct runtime_found *f, const struc
 		       const char *options, bool same);
 #define RUNTIME_AGAIN "with the names of its functions"
 
-/* False: the row is a function of an interpreted program, which has no instructions. */
-bool profile_row_is_code(const struct profile *p, const struct profile_row *r);
+/* False: the functions of this image are of an interpreted program, and have no instructions. */
+bool profile_image_is_code(const struct profile *p, uint32_t image);
 
 #endif

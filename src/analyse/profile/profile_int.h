@@ -79,8 +79,6 @@ struct hit {
 	struct weight w;
 };
 
-#define KERNEL_FRAMES 127u /* kernel.perf_event_max_stack, unless it was changed */
-
 /* Facts of an event's samples, prepared once. */
 struct scan_event {
 	struct pd_layout at;

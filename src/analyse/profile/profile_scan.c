@@ -298,7 +298,7 @@ static void init_event(struct scan *sc, struct scan_event *ev, const struct pd_e
 	ev->period = e->attr.sample_period ? e->attr.sample_period : 1;
 	ev->selected = text_means(sc->opts->select.event, e->name);
 	ev->plain_chain = ev->type & PERF_SAMPLE_CALLCHAIN && !(ev->type & PERF_SAMPLE_READ);
-	ev->cut_at = e->attr.sample_max_stack ? e->attr.sample_max_stack : KERNEL_FRAMES;
+	ev->cut_at = profile_kernel_frames(e);
 	ev->how = sample_frames_how(e, sc->opts->machine);
 	ev->split = reads_wanted(e);
 	ev->weighed = is_weighed(sc, (size_t)(ev - sc->ev));

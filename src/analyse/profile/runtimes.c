@@ -266,10 +266,9 @@ bool runtime_put_again(struct buf *b, const struct runtime_found *f, const struc
 	return again_put(b, info, *r->options ? r->options : options, same) && !b->failed;
 }
 
-bool profile_row_is_code(const struct profile *p, const struct profile_row *r)
+bool profile_image_is_code(const struct profile *p, uint32_t image)
 {
 	const struct images *set = p->sp ? spaces_images(p->sp) : NULL;
 
-	return !set || r->image >= images_count(set) ||
-	       image_key(set, r->image)->kind != IMAGE_SCRIPT;
+	return !set || image >= images_count(set) || image_key(set, image)->kind != IMAGE_SCRIPT;
 }

@@ -9,6 +9,7 @@
 
 #include "analyse/wait/wait_int.h"
 #include "base/bisect.h"
+#include "base/fs.h"
 #include "base/xalloc.h"
 #include "symbol/data.h"
 
@@ -108,11 +109,16 @@ uint32_t object_number(struct wait_work *k, enum pd_object kind, uint64_t value,
 
 /* ---- what was seen of a span ----------------------------------------------------------------- */
 
-/* A look was taken in the wait, or two with the same answer before and behind. */
+/* A look was taken in the wait. */
+static bool sees_within(uint64_t from, uint64_t until, const struct wait_span *s)
+{
+	return (from >= s->from && from <= s->until) || (until >= s->from && until <= s->until);
+}
+
+/* So it was, or two with the same answer before and behind. */
 static bool sees(uint64_t from, uint64_t until, const struct wait_span *s)
 {
-	return (from >= s->from && from <= s->until) || (until >= s->from && until <= s->until) ||
-	       (from <= s->from && until >= s->until);
+	return sees_within(from, until, s) || (from <= s->from && until >= s->until);
 }
 
 /* "" if it is not known, or was one file and then another. */
@@ -150,10 +156,9 @@ static const char *seen_text(const struct pd_info *info, enum pd_object kind, ui
 	bisect(at, info->n_looks, i, info->look[i].tid >= tid);
 	for (; at < info->n_looks && info->look[at].tid == tid; at++) {
 		const struct pd_look *x = &info->look[at];
-		bool within = (x->from >= s->from && x->from <= s->until) ||
-			      (x->until >= s->from && x->until <= s->until);
 
-		if (x->kind != kind || (kind == PD_OBJECT_FDS && !within))
+		if (x->kind != kind ||
+		    (kind == PD_OBJECT_FDS && !sees_within(x->from, x->until, s)))
 			continue;
 		if (*found && strcmp(found, x->text) != 0)
 			return "";
@@ -245,13 +250,11 @@ static bool is_library(const struct wait_work *k, uint32_t image)
 {
 	static const char *const names[] = { "libc.so",	 "libc-2",  "libpthread",
 					     "ld-linux", "ld-musl", "libc.musl" };
-	const char *name, *slash;
+	const char *name;
 
 	if (image == IMAGE_NONE)
 		return false;
-	name = image_name(spaces_images(k->sp), image);
-	slash = strrchr(name, '/');
-	name = slash ? slash + 1 : name;
+	name = path_base(image_name(spaces_images(k->sp), image));
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
 		if (!strncmp(name, names[i], strlen(names[i])))
 			return true;

@@ -406,7 +406,6 @@ void wait_scan_begin(struct wait_work *k, struct pass *pass)
 	struct wait_scan *c = xcalloc(1, sizeof(*c));
 	size_t n;
 	const struct pd_event *ev = pd_events(k->rec, &n);
-
 	const char *arch = pd_info(k->rec)->arch;
 
 	k->scan = c;

@@ -122,8 +122,7 @@ static void chains_end_early(struct fact *out, size_t *n, const struct view *v,
 {
 	const struct profile_chains *c = shown_chains(v);
 	uint64_t all = t->sum[event]->selected.period;
-	const struct pd_event *e = &v->source.event[t->event[event]];
-	unsigned most = e->attr.sample_max_stack ? e->attr.sample_max_stack : 127;
+	unsigned most = profile_kernel_frames(&v->source.event[t->event[event]]);
 	char a[NUM_MAX];
 
 	if (!c)

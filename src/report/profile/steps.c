@@ -164,8 +164,7 @@ static bool has_code(const struct view *v, const struct view_row *hot)
 		      : c && hot->frame < c->n_frames ? c->frame[hot->frame].image
 						      : IMAGE_NONE;
 
-	return !v->opts.images || id == IMAGE_NONE ||
-	       image_key(v->opts.images, id)->kind != IMAGE_SCRIPT;
+	return profile_image_is_code(v->profile, id);
 }
 
 /* Adds the command that gives names to code that a runtime made. */

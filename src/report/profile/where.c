@@ -116,7 +116,7 @@ int where_make(struct where *out, struct arena *a, const struct profile *p, size
 			row[shown].folded++;
 		}
 		if (i < shown && !*out->top && s.v[i].row->symbol &&
-		    profile_row_is_code(p, s.v[i].row))
+		    profile_image_is_code(p, s.v[i].row->image))
 			out->top = row[i].sym;
 	}
 	out->sum = &sum[event];

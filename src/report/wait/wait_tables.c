@@ -108,7 +108,7 @@ static void add_wait_facts(struct document *d, const struct wait_view *v)
 {
 	const struct wait *w = v->w;
 	char a[NUM_MAX], b[NUM_MAX], n[NUM_MAX];
-	struct buf again = BUF_INIT;
+	struct buf again = BUF_INIT, unwound = BUF_INIT;
 
 	(void)again_put(&again, v->source.info, "--wait", false);
 	if (!w->has_stacks && w->n_things)
@@ -122,12 +122,9 @@ static void add_wait_facts(struct document *d, const struct wait_view *v)
 			      "not known: call chains of switches%s were not recorded: %s",
 			      w->has_wakings ? "" : ", and wake-ups,", buf_str(&again));
 	if (w->has_stacks && !w->unwound) {
-		buf_reset(&again);
-		(void)again_put(&again, v->source.info, "--wait -g", false);
+		(void)again_put(&unwound, v->source.info, "--wait -g", false);
 		document_fact(d, "lines", false, "frame pointers lose who called the C library: %s",
-			      buf_str(&again));
-		buf_reset(&again);
-		(void)again_put(&again, v->source.info, "--wait", false);
+			      buf_str(&unwound));
 	}
 	if (w->outs_only)
 		document_fact(
@@ -179,6 +176,7 @@ static void add_wait_facts(struct document *d, const struct wait_view *v)
 			"CPU: that time is unknown",
 			num_exact(a, w->contradicted), w->contradicted == 1 ? "" : "s");
 	buf_free(&again);
+	buf_free(&unwound);
 }
 
 static void add_wait_table(struct document *d, const struct wait_view *v,

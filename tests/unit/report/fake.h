@@ -63,9 +63,9 @@ bool runtime_put_again(struct buf *b, const struct runtime_found *f, const struc
 	return false;
 }
 
-bool profile_row_is_code(const struct profile *p, const struct profile_row *r)
+bool profile_image_is_code(const struct profile *p, uint32_t image)
 {
-	(void)p, (void)r;
+	(void)p, (void)image;
 	return true;
 }
 
