@@ -7,9 +7,9 @@
  *	runtime_put_line(&b, &found[0])
  *	runtime_put_again(&b, &found[0], info, "", true)
  *
- * Which switch is whose is a table, runtime.def. A runtime is only reported if it has a real share
- * of the event's samples and its code has no names: a process whose perf-PID.map or jitdump was
- * found is none, whatever is missing in there.
+ * runtime.def has each runtime's switch. A runtime is only reported if it has a real share of the
+ * event's samples and its code has no names: a process with a perf-PID.map or jitdump is left out,
+ * even if names are missing in it.
  */
 #ifndef CYCLADE_ANALYSE_RUNTIMES_H
 #define CYCLADE_ANALYSE_RUNTIMES_H

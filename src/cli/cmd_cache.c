@@ -71,7 +71,7 @@ int cmd_cache(struct cli *cli)
 	struct err err = ERR_INIT;
 
 	if (strcmp(what, "list") != 0 && strcmp(what, "gc") != 0) {
-		(void)err_set(&err, ERR_USAGE, "what about the copies of programs?");
+		(void)err_set(&err, ERR_USAGE, "cache needs the word list or gc");
 		(void)err_hint(&err, "cyclade cache list   or   cyclade cache gc");
 		return cli_fail(&err);
 	}

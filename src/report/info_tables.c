@@ -461,7 +461,8 @@ static void add_facts(struct document *d, const struct info_view *v)
 		document_fact(d, "events", true, "none is described");
 	if (i->deferred_samples)
 		document_fact(d, "call chains", i->deferred_lost,
-			      "user parts of %s samples were recorded apart (deferred); joined: %s",
+			      "user parts of %s samples were recorded separately (deferred); %s "
+			      "were joined",
 			      num_exact(n, i->deferred_samples),
 			      num_exact(m, i->deferred_samples - i->deferred_lost));
 	if (i->aux_decoded)

@@ -27,8 +27,8 @@ static void put_python(const struct cli *cli, const struct sampling_result *res)
 
 	if (res->python)
 		cli_note(cli,
-			 "Python: frames in %s samples, read %s after the sample on average; %s "
-			 "contradict the native calls",
+			 "Python: frames in %s samples, read %s after the sample on average; in "
+			 "%s of them they contradict the native calls",
 			 num_exact(n, res->python), num_seconds(t, (double)res->python_delay / 1e9),
 			 num_exact(c, res->python_contradicted));
 	if (res->python_unread)

@@ -591,9 +591,9 @@ static int check_run_usage(const struct cli *cli, struct err *err)
 			      cli->opt.regions ? " --regions" : "",
 			      cli->opt.regions ? "" : ", a process or the machine");
 		return err_hint(err, cli->opt.regions ? "cyclade run --regions -- ./prog args"
-						      : "cyclade run -- ./prog args; for what runs "
-							"already: cyclade run -p PID --for 10s, "
-							"or -a");
+						      : "cyclade run -- ./prog args; for a running "
+							"process: cyclade run -p PID --for 10s; "
+							"for the machine: cyclade run -a");
 	}
 	if (!cli->args.n && cli->opt.measure.repeat > 1) {
 		(void)err_set(err, ERR_USAGE, "-r goes with a program");

@@ -2,14 +2,14 @@
 /*
  * cyclade archive [FILE] - see doc/cyclade-archive.1.md.
  *
- * What a report would read is read: all samples are named, with their callers, lines and inlined
- * calls. Then the files that this took go into the archive (perfdata/archive.h). Bytes come from
- * the files as they were opened and judged for that. Others are opened again by their path: the
- * companions of debug information, lists of JIT code, sources.
+ * All samples are named, with their callers, lines and inlined calls, as for a report. Then the
+ * files that this took go into the archive (perfdata/archive.h). Bytes of programs and debug files
+ * are those that were opened and judged then. Companions of debug information, lists of JIT code
+ * and sources are opened again by their path.
  *
- * A recording names any file. Root's rights are more than those of whoever had it recorded: for
- * root only files that all may read are taken by their path, and what else is there as a copy that
- * was made when the program ran, which asked for its user's rights (symbol/copies.h).
+ * A recording can name any file, and root can read more than the user who recorded. So for root
+ * only files that all users may read are taken by their path. Others are taken if there is a copy:
+ * it was only made if the program's user may read the file (symbol/copies.h).
  */
 #include <stdio.h>
 #include <string.h>
@@ -87,7 +87,7 @@ static bool has_copy(struct archiving *a, const struct image_part *part)
 	       file_look(path, &st) && owner_is_ours(&st) && (size_t)st.st_size == part->len;
 }
 
-/* Places of this user's own: what is there has its name by its build-id. */
+/* Directories of this user: files in them are packed by their build-id. */
 static bool is_own_place(struct archiving *a, const char *path)
 {
 	const struct text_list *dirs = &a->cli->opt.symbols;
@@ -155,7 +155,7 @@ static int pack_part(struct archiving *a, const struct image_key *key,
 	return name ? pack(a, name, part->p, part->len) : 0;
 }
 
-/* A file by its path: no link in the place of its last name, and no other name of another file. */
+/* A file by its path. A list (of JIT code) may be no link, and have no second name. */
 static int pack_path(struct archiving *a, const char *path, const char *name, bool list)
 {
 	struct file_map m;
@@ -409,8 +409,10 @@ static int check_input(const char *path, struct err *err)
 	uint8_t magic[4];
 
 	if (!strcmp(path, "-") || !file_is_regular(path))
-		return err_set(err, ERR_USAGE,
-			       "%s: no file; only a recording in one file can be archived", path);
+		return err_set(
+			err, ERR_USAGE,
+			"%s: not a regular file; only a recording in one file can be archived",
+			path);
 	if (archive_begins(magic, file_in_head(path, magic, sizeof(magic))))
 		return err_set(err, ERR_USAGE, "%s is an archive already", path);
 	return 0;

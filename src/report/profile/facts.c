@@ -116,7 +116,7 @@ bool fact_cut(const struct view *v, const struct view_table *t, size_t event, st
 	return c;
 }
 
-/* Chains that end where the kernel stopped, or --max-stack: nobody knows their outer callers. */
+/* Chains that end at a limit, the kernel's or --max-stack: their outer callers are not known. */
 static void chains_end_early(struct fact *out, size_t *n, const struct view *v,
 			     const struct view_table *t, size_t event)
 {
@@ -130,15 +130,15 @@ static void chains_end_early(struct fact *out, size_t *n, const struct view *v,
 	if (c->cut[CUT_BY_KERNEL][t->event[event]].samples)
 		(void)fact_add(
 			out, n, "chains cut", true,
-			"%s by the kernel at %u frames: totals marked + are at least so "
-			"large; sysctl kernel.perf_event_max_stack=1024 and record again",
+			"%s by the kernel at %u frames: totals marked + may be larger; set "
+			"sysctl kernel.perf_event_max_stack=1024 and record again",
 			num_percent(a,
 				    fact_ratio(c->cut[CUT_BY_KERNEL][t->event[event]].period, all)),
 			most);
 	if (c->cut[CUT_BY_LIMIT][t->event[event]].samples)
 		(void)fact_add(
 			out, n, "chains cut", true,
-			"%s by --max-stack: totals marked + are at least so large",
+			"%s by --max-stack: totals marked + may be larger",
 			num_percent(a,
 				    fact_ratio(c->cut[CUT_BY_LIMIT][t->event[event]].period, all)));
 }

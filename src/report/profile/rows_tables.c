@@ -268,7 +268,7 @@ static const struct table_column event_columns[] = {
 	SUM("not_listed_samples", "not listed", "in calls below --min each",
 	    .get = unlisted_samples),
 	SUM("not_listed_period", "not listed", "in calls below --min each", .get = unlisted_period),
-	SUM("cut_samples", "cut", "whose call chains were cut off, so totals are at least so large",
+	SUM("cut_samples", "cut", "whose call chains were cut off: totals may be larger",
 	    .get = cut_samples),
 	SUM("cut_period", "cut", "whose call chains were cut off", .get = cut_period),
 	BRANCHES("branches", "branches", selected.samples, "of selected samples"),

@@ -97,7 +97,7 @@ static const struct table_column thing_columns[] = {
 	COLUMN("most_seconds", "longest", T_SECONDS, C_SPARSE, "the longest", .get = thing_most),
 	COLUMN("looks", "looks", T_COUNT, C_SPARSE | C_0_IS_NONE,
 	       "how often a thread was seen waiting for it; the time is an estimate from that. "
-	       "Null: it is not",
+	       "Null: the time is exact",
 	       TABLE_FIELD(struct wait_thing, looks)),
 	COLUMN("reason", "reason", T_TEXT, C_KEY, "for what kind", .get = wait_cell_reason,
 	       THING(reason)),

@@ -113,9 +113,9 @@ static void add_wait_facts(struct document *d, const struct wait_view *v)
 	(void)again_put(&again, v->source.info, "--wait", false);
 	if (!w->has_stacks && w->n_things)
 		document_fact(d, "reasons", false,
-			      "estimated: what threads were seen waiting for, ten times a second; "
-			      "of each wait not known: call chains of switches%s were not "
-			      "recorded: %s",
+			      "estimated: each thread was looked at ten times a second. The "
+			      "reason of a single wait is not known: call chains of switches%s "
+			      "were not recorded: %s",
 			      w->has_wakings ? "" : ", and wake-ups,", buf_str(&again));
 	else if (!w->has_stacks)
 		document_fact(d, "reasons", true,
@@ -123,8 +123,10 @@ static void add_wait_facts(struct document *d, const struct wait_view *v)
 			      w->has_wakings ? "" : ", and wake-ups,", buf_str(&again));
 	if (w->has_stacks && !w->unwound) {
 		(void)again_put(&unwound, v->source.info, "--wait -g", false);
-		document_fact(d, "lines", false, "frame pointers lose who called the C library: %s",
-			      buf_str(&unwound));
+		document_fact(
+			d, "lines", false,
+			"frame pointers lose the caller of the C library; unwinding finds it: %s",
+			buf_str(&unwound));
 	}
 	if (w->outs_only)
 		document_fact(
