@@ -159,6 +159,10 @@ def tools():
     t.ok(not any(n.endswith(".c") for n in members("plain.zst").getnames()), "no sources without --sources", r.stderr)
     r = ours("archive", "rec.tar.zst")
     t.ok(r.returncode == 2 and "archive already" in r.stderr, "an archive of an archive", r.stderr)
+    r = ours("archive", "-o", "two.tar.zst", "rec", "rec")
+    t.ok(r.returncode == 2 and "one recording at a time" in r.stderr and not os.path.exists("two.tar.zst"), "one recording", r.stderr)
+    r = ours("archive", "-o", "-", "rec")
+    t.ok(r.returncode == 2 and "standard output" in r.stderr and not os.path.exists("-"), "none to standard output", r.stderr)
     mode = os.stat("rec.tar.zst").st_mode & 0o777
     t.ok(mode == 0o600, "only its user can read it", oct(mode))
     perf_tools()

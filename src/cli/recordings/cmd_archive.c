@@ -38,7 +38,7 @@ struct archiving {
 	struct arena arena;
 	VEC(const char *) opened; /* by path, without a root */
 	struct u64map seen;	  /* paths of `opened`; names of source files */
-	size_t files, left_out;
+	size_t files;
 	uint64_t bytes;
 	struct err *err;
 };
@@ -139,7 +139,6 @@ static int pack_part(struct archiving *a, const struct image_key *key,
 	const char *name = NULL;
 
 	if (part->mapped && !copied && !path_is_for_all(part->path)) {
-		a->left_out++;
 		cli_note(a->cli,
 			 "%s is left out: not all users may read it, and there is no copy of it",
 			 part->path ? part->path : key->path);
@@ -404,10 +403,12 @@ static int read_all(struct archiving *a, struct profile **p)
 		       : 0;
 }
 
-static int check_input(const char *path, struct err *err)
+static int check_names(const struct cli *cli, const char *path, struct err *err)
 {
 	uint8_t magic[4];
 
+	if (!strcmp(cli->opt.output, "-"))
+		return err_set(err, ERR_USAGE, "an archive is not written to standard output");
 	if (!strcmp(path, "-") || !file_is_regular(path))
 		return err_set(
 			err, ERR_USAGE,
@@ -424,8 +425,7 @@ static int make_archive(struct archiving *a, const char *path)
 	int rc = -1;
 
 	file_in_report(note_opened, a);
-	if (check_input(path, a->err) || recording_open(&a->r, a->cli, path, a->err) ||
-	    read_all(a, &p))
+	if (recording_open(&a->r, a->cli, path, a->err) || read_all(a, &p))
 		goto out;
 	file_in_report(NULL, NULL);
 	if (archive_new(&a->w, a->cli->opt.output, LEVEL, a->err) || pack_recording(a, path) ||
@@ -446,11 +446,12 @@ int cmd_archive(struct cli *cli)
 {
 	struct err err = ERR_INIT;
 	struct archiving a = { .cli = cli, .err = &err };
-	const char *path = cli_input(cli, &err);
+	struct cli_operands said;
 	char n[NUM_MAX], b[NUM_MAX];
 	int code = EXIT_OK;
 
-	if (!path || make_archive(&a, path))
+	if (cli_one_recording(cli, &said, &err) || check_names(cli, said.path, &err) ||
+	    make_archive(&a, said.path))
 		code = cli_fail(&err);
 	else
 		cli_note(cli, "%s: the recording and %s file%s (%s unpacked)", cli->opt.output,
