@@ -2,6 +2,7 @@
 #include "collect/counters/ring_order.h"
 
 #include "base/bytes.h"
+#include "collect/attr.h"
 
 #define HEAD sizeof(struct perf_event_header)
 
@@ -9,15 +10,12 @@ void ring_order_fields(struct ring_order *o, const struct perf_event_attr *a)
 {
 	static const uint64_t before[] = { PERF_SAMPLE_IDENTIFIER, PERF_SAMPLE_IP,
 					   PERF_SAMPLE_TID };
-	static const uint64_t behind[] = { PERF_SAMPLE_ID, PERF_SAMPLE_STREAM_ID, PERF_SAMPLE_CPU,
-					   PERF_SAMPLE_IDENTIFIER };
 
 	o->time_at = HEAD;
-	o->time_back = 8;
 	for (size_t i = 0; i < sizeof(before) / sizeof(*before); i++)
 		o->time_at += a->sample_type & before[i] ? 8 : 0;
-	for (size_t i = 0; i < sizeof(behind) / sizeof(*behind); i++)
-		o->time_back += a->sample_type & behind[i] ? 8 : 0;
+	/* before the time is nothing but the TID */
+	o->time_back = attr_trailer(a) - (a->sample_type & PERF_SAMPLE_TID ? 8 : 0);
 }
 
 /* The bytes from `at`: heads and words are never cut by the ring's end. */
