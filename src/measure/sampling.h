@@ -102,8 +102,6 @@ size_t sampling_trailer(const struct sampling *r);
  * while a recording is saved. */
 int sampling_save(struct sampling *r, const char *path, const struct buf *data,
 		  struct err *err) MUST_USE;
-/* Counters that lost their place to others. */
-size_t sampling_ousted(const struct sampling *r, size_t *all);
 
 /* --dry-run: the attributes in words, and the perf line like it. */
 void sampling_describe(const struct sampling *r, bool verbose, struct buf *out);

@@ -27,11 +27,6 @@ size_t sampling_trailer(const struct sampling *r)
 	return attr_trailer(&r->ev[0].attr);
 }
 
-size_t sampling_ousted(const struct sampling *r, size_t *all)
-{
-	return recorder_ousted(r->recorder, all);
-}
-
 /* The draining thread does not use these fields: its records go elsewhere. */
 static int put_records(struct sampling *r, const struct buf *data, struct err *err)
 {
