@@ -4,9 +4,10 @@
  * draining thread, they become the addresses of the callers, which are stored instead. The files
  * that hold the call-frame tables are those that processes have mapped now.
  *
- * Mappings come with the records of any ring. If an address lies in none, the record of the mapping
- * may still be in a ring that is drained after this one: the sample is held back until the next
- * round, up to a bound. Samples of a round may come later by one round (FINISHED_ROUND).
+ * Records come in the order of their times, but a round does not end at the same time in all rings
+ * (ring_order.h). If an address lies in no mapping, the record of the mapping may come with the
+ * next round: the sample is held back until then, up to a bound. Samples of a round may come later
+ * by one round (FINISHED_ROUND).
  */
 #include <elf.h>
 #include <stdlib.h>
