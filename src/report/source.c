@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "report/source.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -26,9 +27,11 @@ struct view_source view_source_of(const struct pd *rec)
 struct fact *fact_add(struct fact *out, size_t *n, const char *label, bool bad, const char *fmt,
 		      ...)
 {
-	struct fact *f = &out[(*n)++];
+	struct fact *f = &out[*n];
 	va_list ap;
 
+	assert(*n < FACTS_MAX);
+	++*n;
 	(void)snprintf(f->label, sizeof(f->label), "%s", label);
 	va_start(ap, fmt);
 	(void)vsnprintf(f->text, sizeof(f->text), fmt, ap);

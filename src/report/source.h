@@ -32,7 +32,7 @@ struct fact {
 	bool bad; /* worth a colour */
 };
 
-enum { FACTS_MAX = 12 };
+enum { FACTS_MAX = 16 }; /* facts_of_event(): 14 with call chains and latencies */
 
 /* Adds and returns the next of at most FACTS_MAX. */
 struct fact *fact_add(struct fact *out, size_t *n, const char *label, bool bad, const char *fmt,
