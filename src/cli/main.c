@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/file_in.h"
@@ -228,12 +229,19 @@ static void hold_closed(void)
 			return; /* without /dev there is nothing to hold them with */
 }
 
+static bool space_is_limited(void)
+{
+	struct rlimit r;
+
+	return getrlimit(RLIMIT_AS, &r) || r.rlim_cur != RLIM_INFINITY;
+}
+
 /* If address space is limited, the stack could not grow any more once the rest is used up, and
  * libdw takes up to 230 kB of it for a unit's lines: it grows now, by its lowest page. If it
  * cannot, that is a fault for want of memory. */
 static __attribute__((noinline)) void grow_stack(void)
 {
-	volatile char room[512 << 10];
+	volatile char room[512 << 10]; /* each page, where stack clashes are guarded against */
 
 	room[0] = 0;
 	(void)room[0];
@@ -261,9 +269,11 @@ int main(int argc, char **argv)
 		(void)sigaction(SIGSEGV, &faults, NULL);
 		(void)sigaction(SIGABRT, &faults, NULL);
 	}
-	stack_grows = 1;
-	grow_stack();
-	stack_grows = 0;
+	if (space_is_limited()) {
+		stack_grows = 1;
+		grow_stack();
+		stack_grows = 0;
+	}
 	nomem_policy(end_without_memory, false); /* options are read first */
 	code = dispatch(&cli, argc, argv);
 	arena_free(&cli.arena);
