@@ -87,9 +87,10 @@ export class Cube {
     let node: Uint8Array | null = null;
     let from = 0;
     let to = this.raw.bins - 1;
-    if (s.thread) {
-      const want = new Set(s.thread.split(","));
-      thread = Uint8Array.from(this.threads, (t) => +want.has(`${t.pid}/${t.tid}`));
+    if (s.thread || s.process) {
+      const want = s.thread && new Set(s.thread.split(","));
+      const whole = s.process && new Set(s.process.split(","));
+      thread = Uint8Array.from(this.threads, (t) => +((!want || want.has(`${t.pid}/${t.tid}`)) && (!whole || whole.has(String(t.pid)))));
     }
     if (s.cpu) {
       const want = new Set(s.cpu.split(","));
@@ -135,7 +136,7 @@ export class Cube {
     }
   }
   sums(s: State): Sums {
-    const key = [s.focus, s.hide, s.thread, s.cpu, s.time].join("\0");
+    const key = [s.focus, s.hide, s.process, s.thread, s.cpu, s.time].join("\0");
     if (this.sums_ && key === this.cached) return this.sums_;
     const n = this.parent.length;
     const r: Sums = {

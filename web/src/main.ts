@@ -14,7 +14,7 @@ import { flameView, wallView } from "./views/flame";
 import { functionView } from "./views/function";
 import { functionsView } from "./views/functions";
 import { genericView, rawView } from "./views/generic";
-import { overviewView } from "./views/overview";
+import { summaryView } from "./views/summary";
 import { timeView } from "./views/time";
 import { treeView } from "./views/tree";
 
@@ -22,25 +22,27 @@ import { treeView } from "./views/tree";
 // by its own name.
 const TABLES: Record<string, [string, string[]]> = {
   account: ["account", ["rows", "nodes"]], calls: ["calls", ["edges"]], callees: ["callees", ["rows"]], callers: ["callers", ["rows"]],
-  account_processes: ["processes", ["rows"]], account_modules: ["modules", ["rows"]], branches: ["branches", ["rows"]], blocks: ["blocks", ["blocks", "functions"]], registers: ["registers", []], mem: ["memory", ["functions", "sources"]],
+  account_processes: ["processes", ["rows"]], account_modules: ["modules", ["rows"]], branches: ["branches", ["rows"]], blocks: ["blocks", ["blocks", "functions"]], registers: ["registers", []],
 };
 // What a command's own page calls a document that the report has by another name.
 const ALONE: Record<string, string> = { report: "functions", info: "summary" };
-const OWN = new Set(["summary", "tree", "functions", "diff", "compare", "function"]);
+const OWN = new Set(["summary", "findings", "tree", "functions", "diff", "compare", "function", "mem", "sharing"]);
+// The pages, in their order; what else a recording has stands behind "more".
+const PAGES = ["summary", "time", "functions", "flame", "code", "memory", "compare"];
 
-function chooseViews(c: Context): View[] {
+function chooseViews(c: Context): { tabs: View[]; more: View[] } {
   const has = (v: string): boolean => c.page.docs.some((d) => d.view === v);
   const views: View[] = [];
   if (has("diff") || has("compare")) views.push(compareView);
   const alone = c.page.docs.every((d) => d.view === c.page.docs[0].view);
-  if (c.cube || (!alone && (has("functions") || has("summary")))) views.push(overviewView);
+  if (c.cube || (!alone && (has("functions") || has("summary")))) views.push(summaryView);
   if (treeTables(c).length) views.push(treeView);
   if (has("functions") || c.cube) views.push(functionsView);
   if (c.page.functions.length) views.push(functionView);
   if (c.cube) views.push(flameView);
   if (c.wall) views.push(wallView);
   if (has("calls")) views.push(genericView("calls", "calls", TABLES.calls[1]));
-  if (has("mem")) views.push(genericView("mem", "memory", TABLES.mem[1]));
+  if (has("mem") || has("sharing")) views.push(genericView("memory", "memory", ["functions", "sources"], ["mem", "sharing"]));
   if (c.cube?.hasTime) views.push(timeView);
   for (const d of c.page.docs) {
     if ((OWN.has(d.view) && !(alone && d.view === "summary")) || views.some((v) => v.id === d.view) || d.view === "raw") continue;
@@ -48,7 +50,8 @@ function chooseViews(c: Context): View[] {
     views.push(genericView(d.view, title, main));
   }
   if (c.page.docs.length) views.push(rawView);
-  return views;
+  const tabs = PAGES.flatMap((id) => views.find((v) => v.id === id) ?? []);
+  return tabs.length ? { tabs, more: views.filter((v) => !tabs.includes(v)) } : { tabs: views, more: [] };
 }
 
 function start(texts: string[]): void {
@@ -67,7 +70,9 @@ function start(texts: string[]): void {
     if (!functionAt.has(base)) functionAt.set(base, i);
   });
   const context: Context = { page, cube, wall, functionAt, doc: (v) => page.docs.find((d) => d.view === v) };
-  const views = chooseViews(context);
+  const { tabs, more } = chooseViews(context);
+  const views = [...tabs, ...more];
+  const first = views.find((v) => v.id === "compare") ?? views[0];
   setTitle(page.title);
   openState();
 
@@ -82,10 +87,14 @@ function start(texts: string[]): void {
   document.body.prepend(app);
 
   const draw = (): void => {
-    const view = views.find((v) => v.id === state.view) ?? views[0];
+    const view = views.find((v) => v.id === state.view) ?? first;
     tip(null);
-    nav.replaceChildren(...views.map((v, i) => h("a", { href: hashOf({ view: v.id, sort: "", search: "" }), "aria-current": v === view ? "page" : null },
-      i < 10 ? h("kbd", null, String((i + 1) % 10)) : null, v.title)));
+    const link = (v: View): HTMLElement => {
+      const i = views.indexOf(v);
+      return h("a", { href: hashOf({ view: v.id, sort: "", search: "" }), "aria-current": v === view ? "page" : null }, i < 10 ? h("kbd", null, String((i + 1) % 10)) : null, v.title);
+    };
+    nav.replaceChildren(...tabs.map(link));
+    if (more.length) nav.append(h("details", { class: "more" }, h("summary", { class: more.includes(view) ? "here" : null }, more.includes(view) ? `more: ${view.title}` : "more"), h("div", null, ...more.map(link))));
     bar.update();
     forget();
     painters.clear();
@@ -105,7 +114,7 @@ function start(texts: string[]): void {
   listen(draw);
   onColours(draw);
   openKeys(views, bar.search);
-  if (!views.some((v) => v.id === state.view)) go({ view: views[0].id }, true);
+  if (!views.some((v) => v.id === state.view)) go({ view: first.id }, true);
   draw();
 }
 

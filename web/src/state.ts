@@ -7,25 +7,30 @@ export interface State {
   fn: string;      // function page: "name@dso"
   focus: string;   // regex: only chains (rows) with a match
   hide: string;    // regex: no chains (rows) with a match
+  process: string; // pid, several with commas
   thread: string;  // "pid/tid", several with commas
   cpu: string;     // CPUs, several with commas
   time: string;    // "from,to": seconds after the beginning
   node: string;    // of the accounting tree
+  event: string;   // whose functions are shown, where several were sampled
   sort: string;    // "key" or "-key" (descending), of the view's table
   zoom: string;    // flame: names of frames, outermost first
   invert: string;  // "1": callers below
   search: string;
   side: string;    // compare: "", base, new, change
 }
-const EMPTY: State = { view: "", fn: "", focus: "", hide: "", thread: "", cpu: "", time: "", node: "", sort: "", zoom: "", invert: "", search: "", side: "" };
-export const FILTERS = ["focus", "hide", "thread", "cpu", "time", "node"] as const;
+const EMPTY: State = { view: "", fn: "", focus: "", hide: "", process: "", thread: "", cpu: "", time: "", node: "", event: "", sort: "", zoom: "", invert: "", search: "", side: "" };
+export const FILTERS = ["focus", "hide", "process", "thread", "cpu", "time", "node", "event"] as const;
 
 export let state: State = { ...EMPTY };
+// What pages were called before: links that were sent lead there.
+const OLD: Record<string, string> = { overview: "summary", function: "code", diff: "compare", mem: "memory" };
 const listeners: (() => void)[] = [];
 
 function read(): State {
   const s = { ...EMPTY };
   for (const [k, v] of new URLSearchParams(location.hash.slice(1))) if (k in s) s[k as keyof State] = v;
+  s.view = OLD[s.view] ?? s.view;
   return s;
 }
 function write(s: State): string {
@@ -52,7 +57,7 @@ export function openState(): void {
 }
 export function filtered(): boolean { return FILTERS.some((f) => state[f]); }
 export function resetFilters(): void {
-  go({ focus: "", hide: "", thread: "", cpu: "", time: "", node: "", zoom: "", search: "" });
+  go({ focus: "", hide: "", process: "", thread: "", cpu: "", time: "", node: "", event: "", zoom: "", search: "" });
 }
 // A regex of the reader's; a broken one matches as plain text.
 export function regex(text: string): RegExp {

@@ -43,7 +43,7 @@ const show = async (page, view) => {
   await page.evaluate((v) => { const p = new URLSearchParams(location.hash.slice(1)); p.set("view", v); p.delete("sort"); p.delete("search"); location.hash = p.toString(); }, view);
   await page.waitForFunction((v) => document.querySelector("main").dataset.view === v, view);
 };
-const reset = async (page) => { await page.evaluate(() => { location.hash = "view=overview"; }); await page.waitForFunction(() => location.hash === "#view=overview" && document.querySelector("main").dataset.view === "overview"); };
+const reset = async (page) => { await page.evaluate(() => { location.hash = "view=summary"; }); await page.waitForFunction(() => location.hash === "#view=summary" && document.querySelector("main").dataset.view === "summary"); };
 
 // Each view in a narrow window and in a wide one, and there as axe-core finds it if `look`.
 async function everyView(name, page, look) {
@@ -140,7 +140,7 @@ async function keys(file) {
   ok((await hash(page)).sort !== sorted, "i turns the order around");
   await show(page, "functions");
   await press("Enter");
-  ok((await hash(page)).view === "function", "Enter opens the function");
+  ok((await hash(page)).view === "code", "Enter opens the function");
   await press("u");
   ok((await hash(page)).view === "functions", "u goes up");
   await press("?");
@@ -228,7 +228,7 @@ async function keys(file) {
   ok((await page.textContent("main")).includes("bins"), "the page says that time is in bins");
   await press("r");
   if (all.includes("compare")) {
-    await show(page, "diff");
+    await show(page, "compare");
     await press("d");
     ok((await hash(page)).side === "base", "d shows the base");
   }
@@ -341,7 +341,7 @@ function rowsOf(data, view, table) {
 // Histograms of memory latencies against the tables of the page's data: heights in a cell, lengths of a bar a row.
 async function histograms(name, file) {
   const page = await open(file);
-  await show(page, "mem");
+  await show(page, "memory");
   const data = await dataOf(page);
   for (const [spreads, bins, keys] of [["latencies", "histogram", ["latency"]], ["source_latencies", "source_histogram", ["kind", "source", "latency"]]]) {
     const title = bins.replace(/_/g, " "), above = spreads.replace(/_/g, " ");
@@ -374,7 +374,7 @@ async function distributions(name, file) {
   let seen = 0;
   for (const f of data.functions) {
     const fn = data.strings[f.function];
-    await page.evaluate((x) => { location.hash = new URLSearchParams({ view: "function", fn: x }).toString(); }, `${fn}@${data.strings[f.dso]}`);
+    await page.evaluate((x) => { location.hash = new URLSearchParams({ view: "code", fn: x }).toString(); }, `${fn}@${data.strings[f.dso]}`);
     await page.waitForFunction((x) => document.querySelector("main h2")?.textContent === x, fn);
     const drawn = await page.$$eval("svg.times", (v) => v.map((s) => ({
       classes: [...s.getAttribute("aria-label").matchAll(/(\d+)(?:-\d+)? (?:cycles|trips): [^(]*\(([\d,]+)\)/g)].map((m) => [Number(m[1]), Number(m[2].replace(/,/g, ""))]),
@@ -454,7 +454,7 @@ async function hostile(file) {
   ok(!(await page.evaluate(() => window.broken)) && page.faults.some((f) => f.includes("Content Security Policy")), "the policy stops scripts that are added");
   await page.evaluate(() => { location.hash = "view=functions&focus=%5B&time=x,y&thread=%3Cb%3E&cpu=-9&sort=__proto__&zoom=%00&node=constructor&fn=nothing"; });
   await page.waitForTimeout(50);
-  await show(page, "function");
+  await show(page, "code");
   ok(!page.faults.some((f) => f.startsWith("error ") && !f.includes("Content Security")), "a broken hash breaks nothing", page.faults.join("\n"));
   await page.context().close();
 }
@@ -572,7 +572,7 @@ async function manyRows() {
 
 async function manyInstructions() {
   const code = await open(put("code.html", samplePage({ instructions: 100000 })));
-  await show(code, "function");
+  await show(code, "code");
   await code.keyboard.press("G");
   await code.waitForSelector("tr.at[data-i='99999']");
   console.log(`# 100,000 instructions are drawn in ${await code.$eval("main", (m) => m.dataset.ms)} ms`);

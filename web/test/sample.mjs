@@ -88,7 +88,7 @@ export function samplePage({ functions = 60, threads = 6, cpus = 4, bins = 120, 
       Array.from({ length: 30 }, (_, i) => [{ v: 1e6 / (i + 1), e: 1e3 }, 0.3 / (i + 1), 0.01 * i, dso(i), name(i), dso(i + 1), name(i + 1)]), { main: true })]));
     documents.push(doc(S, "blocks", "cyclade.blocks/2", [table(S, "blocks", ["share share heat", "runs amount error,why", "insns count", "dso text key of", "function text key", "address address key", "line id"],
       Array.from({ length: 50 }, (_, i) => [0.2 / (i + 1), { v: 1e6 / (i + 1), e: null, why: "no stack shows it" }, 5 + i, "join", "hash_probe", `0x${(4096 + i * 16).toString(16)}`, 200 + i]), { main: true })]));
-    documents.push(doc(S, "memory", "cyclade.memory/1", [table(S, "sources", ["source text key", "loads count", "latency real error"], [["L1", 9000, { v: 4, e: 0.1 }], ["L3", 700, { v: 52, e: 3 }], ["DRAM", 310, { v: 290, e: 20 }]])]));
+    documents.push(doc(S, "mem", "cyclade.memory/1", [table(S, "sources", ["source text key", "loads count", "latency real error"], [["L1", 9000, { v: 4, e: 0.1 }], ["L3", 700, { v: 52, e: 3 }], ["DRAM", 310, { v: 290, e: 20 }]])]));
     documents.push(doc(S, "waiting", "cyclade.waiting/1", [table(S, "waits", ["what text key", "seconds seconds"], [["futex", 0.31], [HOSTILE, 0.02]])]));
   }
   documents.push(doc(S, "callees", "cyclade.report/5", [table(S, "rows", ["id id", "parent id", "share share heat,error", "function text key", "dso text key of"],

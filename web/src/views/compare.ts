@@ -18,7 +18,7 @@ function columns(t: Table): Column[] | undefined {
   return shown.filter((c) => !state.side || !sideOf(c) || sideOf(c) === state.side);
 }
 export const compareView: View = {
-  id: "diff", title: "compare",
+  id: "compare", title: "compare",
   draw(root, c) {
     root.append(h("p", { class: "pick", role: "group", "aria-label": "columns" }, ...SIDES.map((s) => h("button", { type: "button", "aria-pressed": String(state.side === s), click: () => go({ side: s }) }, s || "all")), h("span", { class: "dim" }, " (d)")));
     for (const d of c.page.docs.filter((x) => x.view === "diff" || x.view === "compare")) {

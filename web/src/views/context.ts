@@ -27,7 +27,7 @@ export function hashOf(change: Partial<State>): string {
 }
 export function functionLink(c: Context, name: string, dso: string): string | null {
   const at = findFunction(c, name, dso);
-  return at === undefined ? null : hashOf({ view: "function", fn: `${c.page.functions[at].name}@${c.page.functions[at].dso}`, sort: "", search: "" });
+  return at === undefined ? null : hashOf({ view: "code", fn: `${c.page.functions[at].name}@${c.page.functions[at].dso}`, sort: "", search: "" });
 }
 export function findFunction(c: Context, name: string, dso: string): number | undefined {
   return c.functionAt.get(`${name}\n${dso}`) ?? (dso ? c.functionAt.get(`${name}\n${dso.replace(/.*\//, "")}`) : undefined) ?? c.functionAt.get(`${name}\n`);
@@ -107,7 +107,7 @@ export function nextCommands(d: Doc): HTMLElement | null {
 }
 // What the filter cannot do in a table that was summed when the page was written.
 export function wholeNote(): HTMLElement | null {
-  const said = [state.thread && "thread", state.cpu && "CPU", state.time && "time"].filter(Boolean);
+  const said = [state.process && "process", state.thread && "thread", state.cpu && "CPU", state.time && "time"].filter(Boolean);
   return said.length ? h("p", { class: "binned" }, `These figures are of the whole recording: the filter on ${said.join(", ")} does not reach this table.`) : null;
 }
 export function cubeNote(c: Context, cube = c.cube, time = state.time): HTMLElement | null {

@@ -273,4 +273,4 @@ const view = (id: string, title: string, wall: boolean): View => ({
   keys: (key) => keysOf?.(key) ?? false,
 });
 export const flameView = view("flame", "flame", false);
-export const wallView = view("wallflame", "wall flame", true);
+export const wallView = view("wallflame", "flame of time", true);

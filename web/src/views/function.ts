@@ -147,7 +147,7 @@ const short = (path: string): string => path.replace(/.*\//, "") || path;
 const asmState = { arrows: true };
 
 export const functionView: View = {
-  id: "function", title: "function",
+  id: "code", title: "code",
   draw(root, c) {
     const f = currentFunction(c);
     if (!f) {

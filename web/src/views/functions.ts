@@ -94,7 +94,7 @@ export function functionsGrid(c: Context, tall: boolean, rows?: number): HTMLEle
 function fill(box: HTMLElement, c: Context, tall: boolean, most?: number): void {
   const doc = c.doc("functions");
   const recorded = findTable(doc, "rows", "functions");
-  const cubeFilter = filtered() && c.cube && (state.focus || state.hide || state.thread || state.cpu || state.time);
+  const cubeFilter = filtered() && c.cube && (state.focus || state.hide || state.process || state.thread || state.cpu || state.time);
   const t = (cubeFilter || !recorded ? filteredTable(c) : recorded) ?? recorded;
   box.replaceChildren();
   if (!t) {

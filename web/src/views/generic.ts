@@ -34,13 +34,14 @@ export function folded(root: HTMLElement, c: Context, d: Doc, t: Table): void {
   box.addEventListener("toggle", () => { if (box.childElementCount < 2) drawTable(box, c, d, t); });
   root.append(box);
 }
-export function genericView(view: string, title: string, main: string[]): View {
+const PAGE_PART: Record<string, string> = { sharing: "shared cache lines", heap: "heap" };
+export function genericView(id: string, title: string, main: string[], of = [id]): View {
   return {
-    id: view, title,
+    id, title,
     draw(root, c) {
       const note = wholeNote();
-      for (const d of c.page.docs.filter((x) => x.view === view)) {
-        root.append(heading(title));
+      for (const d of of.flatMap((v) => c.page.docs.filter((x) => x.view === v))) {
+        root.append(heading(of.length > 1 ? PAGE_PART[d.view] ?? title : title));
         if (note) root.append(note);
         const first = findTable(d, ...main) ?? d.tables.find((t) => t.main && !t.one);
         const rest = d.tables.filter((t) => t !== first && t.length && !(t.one && t.columns.every((x) => x.flags.has("loss"))));
@@ -82,6 +83,6 @@ export const rawView: View = {
         root.append(box);
       }
     }
-    root.append(h("p", null, h("a", { href: hashOf({ view: "overview" }) }, "back to the overview")));
+    root.append(h("p", null, h("a", { href: hashOf({ view: "summary" }) }, "back to the summary")));
   },
 };

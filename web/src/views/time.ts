@@ -10,6 +10,51 @@ import { cubeNote, heading, type Context, type View } from "./context";
 let keysOf: ((key: string) => boolean) | null = null;
 const SHOWN = 9;
 
+// The first page's picture: how many samples of each bin are of which thread. The busiest threads, as many as `height` has room for.
+const TRACK = 20; // px
+export function timeStrip(c: Context, height: number): HTMLElement {
+  const box = h("div", { class: "strip-time" });
+  const cube = c.cube;
+  if (!cube?.hasTime) return box;
+  const bins = cube.raw.bins;
+  const by = cube.threads.map(() => new Float64Array(bins));
+  const sum = new Float64Array(cube.threads.length);
+  cube.walk({ ...state, time: "" }, (i) => {
+    const t = cube.thread[i];
+    if (t < 0) return;
+    by[t][cube.bin[i]] += cube.samples[i];
+    sum[t] += cube.samples[i];
+  });
+  const seen = [...sum.keys()].filter((i) => sum[i]).sort((a, b) => sum[b] - sum[a]);
+  const tracks = seen.slice(0, Math.max(1, Math.floor(height / TRACK) - 1));
+  const step = Math.max(1, Math.ceil(bins / 240));
+  const columns = Math.ceil(bins / step);
+  const joined = tracks.map((t) => { const v = new Float64Array(columns); by[t].forEach((x, b) => { v[Math.floor(b / step)] += x; }); return v; });
+  const most = Math.max(1, ...joined.flatMap((v) => [...v]));
+  joined.forEach((v, i) => {
+    const t = cube.threads[tracks[i]];
+    const canvas = h("canvas", { role: "img", "aria-label": `samples of ${t.name} ${t.tid} over time` });
+    canvas.style.height = `${TRACK - 2}px`;
+    const paint = (): void => {
+      const ratio = devicePixelRatio || 1, w = canvas.clientWidth || 600, high = TRACK - 2;
+      canvas.width = w * ratio;
+      canvas.height = high * ratio;
+      const g = canvas.getContext("2d")!;
+      g.scale(ratio, ratio);
+      g.fillStyle = css("--soft");
+      g.fillRect(0, 0, w, high);
+      g.fillStyle = css("--hot");
+      v.forEach((x, b) => { const d = x ? Math.max(1, (x / most) * high) : 0; g.fillRect((b / columns) * w, high - d, w / columns + 0.4, d); });
+    };
+    painters.add(paint);
+    new ResizeObserver(() => canvas.isConnected && paint()).observe(canvas);
+    box.append(h("div", { class: "row" }, h("span", { class: "who", title: `${t.name} ${t.pid}/${t.tid}` }, safe(t.name), h("span", { class: "dim" }, ` ${t.tid}`)), canvas));
+  });
+  box.append(h("div", { class: "row" }, h("span", { class: "dim" }, seen.length > tracks.length ? `${tracks.length} of ${seen.length} threads` : ""),
+    h("div", { class: "axis", "aria-hidden": "true" }, ...[0, 1, 2, 3, 4].map((i) => h("span", null, seconds((cube.seconds * i) / 4))))));
+  return box;
+}
+
 export const timeView: View = {
   id: "time", title: "time",
   draw(root, c: Context) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// overview - the strip: what was measured, how far it can be trusted, the tree's first levels and
+// summary - the strip: what was measured, how far it can be trusted, the tree's first levels and
 // the hottest functions.
 import { findTable } from "../data";
 import { h } from "../dom";
@@ -9,8 +9,8 @@ import { cubeNote, hashOf, lines, nextCommands, treeTables, type View } from "./
 import { icicle } from "./tree";
 import { filtered, go } from "../state";
 
-export const overviewView: View = {
-  id: "overview", title: "overview",
+export const summaryView: View = {
+  id: "summary", title: "summary",
   draw(root, c) {
     const summary = c.doc("summary");
     const functions = c.doc("functions");
