@@ -2,7 +2,7 @@
 /*
  * column - the columns of a report's row: names, headers, widths, and how to get the value.
  *
- *	keys_parse(&opts, &by_event, "comm,dso,function", &err)	-s: the keys of rows
+ *	keys_parse(&opts, &by_event, "dso,function", &err)	-s: the keys of rows
  *	columns_parse(&list, default, "+period,-error", &err)	--fields
  *	column_table[id].show			a column of a table, its getter included
  *
@@ -72,8 +72,9 @@ struct view_row;
 struct table_cell column_cell(enum column_id id, const struct view *v, size_t table,
 			      const struct view_row *r, struct buf *scratch);
 
-/* The keys of -s into opts->key; NULL is "comm,dso,function". `event` is no key of the profile: it
- * only asks for a table per event, and sets *by_event. */
+/* The keys of -s into opts->key; NULL is "dso,function": a function is one row, whatever threads it
+ * runs in. `event` is no key of the profile: it only asks for a table per event, and sets
+ * *by_event. */
 int keys_parse(struct profile_opts *opts, bool *by_event, const char *list,
 	       struct err *err) MUST_USE;
 /* Returns true if -s has a key that only branches have (function_from). */

@@ -186,18 +186,18 @@ def throttled(where):
 
 
 def nested(path):
-    """Functions stand under the sums of modules and processes, which csv has as rows of their own."""
+    """Functions stand under the sums of modules, which csv has as rows of their own."""
     lines = run("-i", path, "--unit", "cycles", "--min", "0", columns="200").stdout.splitlines()
     at = next(i for i, x in enumerate(lines) if x.rstrip().endswith("where"))
     column = lines[at].rindex("where")
     names = [x[column:].rstrip() for x in lines[at + 1:lines.index("", at)]]
     rows = loads("-i", path)["rows"]
-    want = ["%s" % rows[0]["comm"], "  %s" % rows[0]["dso"]] + ["    " + r["function"] for r in rows]
-    t.equal(names, want, "process, module, functions")
-    for keys, level in (("comm", 0), ("comm,dso", 1)):
+    want = [rows[0]["dso"]] + ["  " + r["function"] for r in rows]
+    t.equal(names, want, "module, functions")
+    for keys, level in (("dso", 0),):
         flat = run("-i", path, "-s", keys, "--unit", "cycles", "--min", "0", columns="200").stdout.splitlines()
         first = keys.split(",")[-1]  # the last key is the first column
-        i = next(i for i, x in enumerate(flat) if x.rstrip().endswith(" comm"))
+        i = next(i for i, x in enumerate(flat) if x.rstrip().endswith(" " + first))
         t.equal(lines[at + 1 + level][:column].split(), flat[i + 1][:flat[i].rindex(" " + first)].split(),
                 "the sum of level %d is the row of -s %s" % (level, keys))
 
@@ -242,7 +242,7 @@ def formats(path, d):
     tree = list(csv.DictReader(io.StringIO(run("-i", path, "--format", "csv", "--table", "nodes").stdout)))
     row = [r for r in tree if r["path"] == "Load_Latency"][0]
     t.ok(set(got) == set(COUNTS) and abs(sum(got.values()) / float(row["value"]) - 1) < 1e-6, "csv: rows, and all of it", (got, row))
-    t.equal({len(r) for r in rows}, {6 + 2 * len(d["nodes"])}, "csv: all rows of one length")
+    t.equal({len(r) for r in rows}, {5 + 2 * len(d["nodes"])}, "csv: all rows of one length")
     t.equal(len(tree), len(d["nodes"]), "csv: the tree has every node")
     row = [r for r in tree if r["path"] == "Load_Latency.Local_DRAM"][0]
     t.ok(row["penalty"] == "167" and row["reference"] == "1" and float(row["value"]) > 0, "csv: a node", row)

@@ -67,7 +67,7 @@ def test_keys(made, size):
     s.press("/")
     s.shows(lambda lines: lines[-2].strip() == "/", tag + "/ asks")
     s.press("m", "a", "i", "n", "Enter")
-    want = next((i + 1 for i, row in enumerate(rows) if i and any("main" in str(row[k]) for k in ("function", "comm", "dso"))), None)
+    want = next((i + 1 for i, row in enumerate(rows) if i and any("main" in str(row[k]) for k in ("function", "dso"))), None)
     if want:
         s.is_at(want, tag + "and finds")
     else:
@@ -161,7 +161,7 @@ def test_room(made):
         s = Screen(r.path, size=(columns, 14))
         s.shows(lambda lines: row["function"] in lines[3] and lines[-2].split()[:1] == [row["function"].split()[0]], "room: %d columns" % columns)
         shown, below = s.lines()[3], s.lines()[-2]
-        for key in ("comm", "dso"):
+        for key in ("dso",):
             m = re.search(r"  %s: (\S+)" % key, below)
             t.ok(row[key].startswith(m[1].rstrip("…")) if row[key] not in shown and m else (row[key] in shown and not m),
                  "room: %d columns: %s where it is cut" % (columns, key), (shown, below))

@@ -353,12 +353,10 @@ else:
         t.ok(p.returncode == 2 and "no event of the recording has latencies" in p.stderr, "a recording without them", p.stderr)
     else:
         t.skip("a recording without them", NO_SHARED)
-    # the default rows are of threads' names, too: not with latencies
     p = run("report", "-j", "-i", path, "--fields", "+latencies")
     told = json.loads(p.stdout) if p.returncode == 0 else {"rows": [], "notes": []}
     got = {r["function"]: (r["samples"], r["timed"], round(r["latency"], 6), "comm" in r, os.path.basename(r["dso"])) for r in told["rows"]}
     t.equal(got, {k: (len(v), len(v), round(sum(v) / len(v), 6), False, os.path.basename(program)) for k, v in weights["function"].items()}, "without -s: rows of functions")
-    t.ok(any("comm" in n for n in told["notes"]), "with a note", told["notes"])
     p = run("report", "-i", few, "--limit", "3", "--fields", "+latency")
     blank = [x for x in p.stdout.splitlines() if re.search(r"% +\+-", x) and not re.search(r"\.\d+ +\+-\d", x)]
     facts = {k: int(n) for n, k in re.findall(r"^ no latency +(\d+) rows?: (.*)$", p.stdout, re.M)}

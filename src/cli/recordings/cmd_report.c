@@ -34,7 +34,7 @@ struct report {
 	struct view_source source;
 	struct text_list events;
 	VEC(const char *) notes;
-	bool by_event, without_comm; /* a default key that rows with latencies cannot have */
+	bool by_event;
 	VEC(struct memory *) memory; /* of latencies, by event */
 };
 
@@ -94,10 +94,6 @@ static int choose_rows(struct report *rp, struct err *err)
 
 	if (!sort && rp->folded && !rp->po.branches)
 		sort = "comm,function";
-	rp->without_comm = !sort && rp->vo.shape == VIEW_TABLE && !rp->po.branches &&
-			   columns_want_latency(o->fields);
-	if (rp->without_comm)
-		sort = "dso,function";
 	if (keys_parse(&rp->po, &rp->by_event, sort, err))
 		return -1;
 	rp->po.chains = rp->vo.shape != VIEW_TABLE;
@@ -176,9 +172,6 @@ static void gather_notes(struct report *rp)
 		vec_xpush(&rp->notes, rp->source.notes[i]);
 	for (size_t i = 0; i < n_failed; i++)
 		vec_xpush(&rp->notes, failed[i]);
-	if (rp->without_comm)
-		vec_xpush(&rp->notes, "rows are not told apart by the thread's name (comm): "
-				      "latencies are of functions as a whole");
 	for (size_t i = 0; i < n; i++) {
 		uint32_t id = rows[i].image;
 		const char *origin;

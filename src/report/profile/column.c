@@ -449,8 +449,8 @@ int keys_parse(struct profile_opts *opts, bool *by_event, const char *list, stru
 	size_t len;
 
 	if (!list)
-		list = opts->branches ? "comm,dso_from,function_from,dso_to,function_to"
-				      : "comm,dso,function";
+		list = opts->branches ? "dso_from,function_from,dso_to,function_to"
+				      : "dso,function";
 	opts->n_keys = 0;
 	*by_event = false;
 	while (text_word(&list, &word, &len)) {

@@ -135,7 +135,7 @@ static void test_words(void **state)
 
 	(void)state;
 	assert_int_equal(keys_parse(&po, &by_event, NULL, &err), 0);
-	assert_int_equal(po.n_keys, 3);
+	assert_int_equal(po.n_keys, 2);
 	assert_int_equal(keys_parse(&po, &by_event, "symbol,event,cpu,sym", &err), 0);
 	assert_int_equal(po.n_keys, 2);
 	assert_int_equal(po.key[0], KEY_SYM);
