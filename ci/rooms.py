@@ -86,9 +86,10 @@ OPENERS = {
     "cli/recordings/cmd_view.c": "/dev/null, and a directory of its own",
 }
 # The width of a column is computed by one file. Others may cut a line that is none of a table, and why:
-WIDTH = re.compile(r"\b(text_put_fit|text_put_safe_fit|text_width|text_names_settle|text_short)\(")
+WIDTH = re.compile(r"\b(text_put_fit|text_put_safe_fit|text_width|folds_settle|fold_name)\(")
 WIDTHS = {
     "base/text": "what they are made of",
+    "show/fold": "names of a column",
     "show/layout.c": "columns",
     "show/page.c": "lines of a page",
     "cli/screen/screen.c": "cells of the terminal",

@@ -8,7 +8,7 @@
 
 #include "base/hash.h"
 #include "base/text.h"
-#include "base/text_short.h"
+#include "show/fold.h"
 #include "base/xalloc.h"
 
 enum {
@@ -36,7 +36,7 @@ void layout_open(struct layout *l, const struct table *t, bool ascii)
 void layout_close(struct layout *l, struct buf *out)
 {
 	for (size_t i = 0; l->names && i < LAYOUT_COLUMNS; i++)
-		text_names_free(&l->names[i], out);
+		folds_free(&l->names[i], out);
 	free(l->names);
 	l->names = NULL;
 }
@@ -256,7 +256,7 @@ static void see_cell(struct layout *l, size_t i, const struct table_column *c,
 	if (l->names && is_name_column(c)) {
 		buf_reset(&word);
 		put_layout_word(l, &word, x, true);
-		text_names_add(&l->names[i], buf_str(&word), indent + layout_tail_of(x));
+		folds_add(&l->names[i], buf_str(&word), indent + layout_tail_of(x));
 	}
 	if (c->flags & C_ERROR) {
 		buf_reset(&word);
@@ -466,7 +466,7 @@ void layout_fit(struct layout *l, unsigned width)
 			l->heads = head_lines(on->head);
 		l->over |= on->over != NULL;
 		if (l->names && is_name_column(on) && width)
-			text_names_settle(&l->names[l->on[i].column], l->on[i].width, l->ascii);
+			folds_settle(&l->names[l->on[i].column], l->on[i].width, l->ascii);
 	}
 }
 
@@ -534,7 +534,7 @@ static void put_layout_text(struct layout *l, struct buf *out, size_t i, const s
 			    size_t room, size_t indent, bool last)
 {
 	const struct table_column *c = layout_column_of(l, i);
-	const struct text_keep none = { 0, 0 };
+	const struct fold_keep none = { 0, 0 };
 	size_t tail = layout_tail_of(x), name;
 	struct buf word = BUF_INIT, shorter = BUF_INIT;
 	const char *s;
@@ -555,9 +555,9 @@ static void put_layout_text(struct layout *l, struct buf *out, size_t i, const s
 		put_layout_address(l, &shorter, s, name);
 		s = buf_str(&shorter);
 	} else if (l->names) {
-		s = text_names_get(&l->names[l->on[i].column], s, indent + layout_tail_of(x));
+		s = folds_get(&l->names[l->on[i].column], s, indent + layout_tail_of(x));
 	} else {
-		text_short(&shorter, s, name, none, l->ascii);
+		fold_name(&shorter, s, name, none, l->ascii);
 		s = buf_str(&shorter);
 	}
 	if (text_width(s) <= name && (tail || last)) {

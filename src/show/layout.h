@@ -20,7 +20,7 @@
  * name a row nor have its share. With l.left, so many columns are passed over.
  *
  * Costs: a cell is made once when it is seen and once when it is put. After layout_open() names are
- * remembered, so that no two look alike when they are cut (base/text_short.h); else each is cut by
+ * remembered, so that no two look alike when they are cut (show/fold.h); else each is cut by
  * itself.
  */
 #ifndef CYCLADE_SHOW_LAYOUT_H
@@ -38,7 +38,7 @@ struct layout_place {
 	bool last;	  /* no sibling below */
 };
 
-struct text_names;
+struct folds;
 struct layout {
 	const struct table *t;
 	bool ascii; /* nothing beyond ASCII */
@@ -55,7 +55,7 @@ struct layout {
 		bool any;
 		uint64_t hash; /* of the last one's text */
 	} seen[LAYOUT_COLUMNS];
-	struct text_names *names;    /* the same; NULL: each by itself */
+	struct folds *names;	     /* the same; NULL: each by itself */
 	bool more[LAYOUT_DEPTH + 1]; /* of a tree that is drawn: siblings follow at this level */
 	/* columns of a line */
 	size_t n, out; /* out: columns that there is no room for */

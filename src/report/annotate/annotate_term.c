@@ -10,7 +10,7 @@
 #include <stdio.h>
 
 #include "base/num.h"
-#include "base/text_short.h"
+#include "show/fold.h"
 #include "base/xalloc.h"
 #include "report/annotate/annotate_int.h"
 #include "report/page.h"
@@ -24,7 +24,7 @@ struct face {
 	unsigned addr_width;
 	struct annotate_rows rows;
 	struct annotate_arrows arrows;
-	struct text_names names; /* of inlined functions */
+	struct folds names; /* of inlined functions */
 	struct buf text, insn;
 };
 
@@ -160,9 +160,9 @@ static void listing_chain_of(struct face *f, const struct annotate_inline *c, si
 		buf_reset(&name);
 		text_put_safe(&name, room == SIZE_MAX ? "" : c->level[i].name, f->st->ascii);
 		buf_puts(line, i + 1 == c->n ? "inlined: " : ", in ");
-		buf_puts(line, room && room != SIZE_MAX ? text_names_get(&f->names, buf_str(&name),
-									 f->st->width - room)
-							: buf_str(&name));
+		buf_puts(line, room && room != SIZE_MAX
+				       ? folds_get(&f->names, buf_str(&name), f->st->width - room)
+				       : buf_str(&name));
 		buf_puts(line, " from ");
 		listing_place_of(f, &c->level[i].at, line);
 	}
@@ -312,10 +312,10 @@ static void put_instructions(struct face *f)
 		for (size_t i = 0; room && i < c->n; i++) {
 			buf_reset(&f->text);
 			text_put_safe(&f->text, c->level[i].name, f->st->ascii);
-			text_names_add(&f->names, buf_str(&f->text), f->st->width - room);
+			folds_add(&f->names, buf_str(&f->text), f->st->width - room);
 		}
 	}
-	text_names_settle(&f->names, f->st->width, f->st->ascii);
+	folds_settle(&f->names, f->st->width, f->st->ascii);
 	put_account_heads(f);
 	buf_puts(f->out, "  share    samples");
 	annotate_account_head(f->out, a, f->st, 2);
@@ -430,7 +430,7 @@ int annotate_term(struct buf *out, const struct document *d, const struct show *
 	buf_putc(out, '\n');
 	term_facts(out, d, &s->style);
 	out->failed |= f.text.failed || f.insn.failed;
-	text_names_free(&f.names, out);
+	folds_free(&f.names, out);
 	buf_free(&f.text);
 	buf_free(&f.insn);
 	return 0;

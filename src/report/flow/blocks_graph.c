@@ -15,7 +15,7 @@
 #include "base/fs.h"
 #include "base/num.h"
 #include "base/text.h"
-#include "base/text_short.h"
+#include "show/fold.h"
 #include "base/xalloc.h"
 #include "report/blocks_view.h"
 #include "report/page.h"
@@ -29,7 +29,7 @@ struct drawing {
 	const struct block_function *f;
 	struct graph *g;
 	uint32_t *node; /* by block; GRAPH_NONE: did not run */
-	struct text_names names;
+	struct folds names;
 	bool settled; /* names are all known, and shortened */
 	struct err *err;
 };
@@ -53,9 +53,9 @@ static void put_block_graph_name(struct buf *b, struct drawing *d, const char *n
 
 	text_put_safe(&safe, name, false);
 	if (d->settled)
-		buf_puts(b, text_names_get(&d->names, buf_str(&safe), taken));
+		buf_puts(b, folds_get(&d->names, buf_str(&safe), taken));
 	else
-		text_names_add(&d->names, buf_str(&safe), taken);
+		folds_add(&d->names, buf_str(&safe), taken);
 	buf_free(&safe);
 }
 
@@ -164,7 +164,7 @@ static int settle_block_graph_names(struct drawing *d)
 			put_leaves(&unused, d, i);
 			buf_reset(&unused);
 		}
-	text_names_settle(&d->names, NAME_COLUMNS, false);
+	folds_settle(&d->names, NAME_COLUMNS, false);
 	d->settled = true;
 	buf_free(&unused);
 	return d->names.failed ? err_nomem(d->err) : 0;
@@ -331,7 +331,7 @@ struct graph *blocks_graph(const void *view, struct err *err)
 		rc = fill_of_heat(&d, functions);
 	free(d.node);
 	rc |= d.names.failed ? err_nomem(err) : 0;
-	text_names_free(&d.names, &title);
+	folds_free(&d.names, &title);
 	buf_free(&title);
 	if (!rc)
 		return d.g;

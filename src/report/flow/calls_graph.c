@@ -13,7 +13,7 @@
 
 #include "base/num.h"
 #include "base/text.h"
-#include "base/text_short.h"
+#include "show/fold.h"
 #include "base/xalloc.h"
 #include "report/calls_view.h"
 #include "report/page.h"
@@ -32,7 +32,7 @@ struct drawing {
 	struct graph *g;
 	uint32_t *node; /* by function; GRAPH_NONE */
 	bool *drawn;	/* by edge */
-	struct text_names names;
+	struct folds names;
 	struct err *err;
 };
 
@@ -165,14 +165,14 @@ static void settle_call_graph_names(struct drawing *d)
 			continue;
 		buf_reset(&name);
 		put_safe_name(&name, d->v, i % 2 ? e->callee : e->caller);
-		text_names_add(&d->names, buf_str(&name), 0);
+		folds_add(&d->names, buf_str(&name), 0);
 	}
 	if (d->v->function != CALLS_ALL) { /* may have no edge */
 		buf_reset(&name);
 		put_safe_name(&name, d->v, d->v->function);
-		text_names_add(&d->names, buf_str(&name), 0);
+		folds_add(&d->names, buf_str(&name), 0);
 	}
-	text_names_settle(&d->names, NAME_COLUMNS, false);
+	folds_settle(&d->names, NAME_COLUMNS, false);
 	buf_free(&name);
 }
 
@@ -190,7 +190,7 @@ static int put_call_graph_node(struct drawing *d, uint32_t f)
 	if (d->node[f] != GRAPH_NONE)
 		return 0;
 	put_safe_name(&tip, v, f);
-	buf_puts(&line[k++], text_names_get(&d->names, buf_str(&tip), 0));
+	buf_puts(&line[k++], folds_get(&d->names, buf_str(&tip), 0));
 	buf_reset(&tip);
 	put_called(&line[k++], v, x);
 	if (v->c->scaled && x->called.v > 0)
@@ -308,7 +308,7 @@ out:
 	free(d.node);
 	free(d.drawn);
 	rc |= d.names.failed ? err_nomem(err) : 0;
-	text_names_free(&d.names, &title);
+	folds_free(&d.names, &title);
 	buf_free(&title);
 	if (rc) {
 		graph_free(d.g);

@@ -11,7 +11,7 @@
 #include "base/fs.h"
 #include "base/num.h"
 #include "base/text.h"
-#include "base/text_short.h"
+#include "show/fold.h"
 #include "base/xalloc.h"
 
 /* A function: the rows of its name and file, of all lines. */
@@ -315,18 +315,18 @@ static const char *safe_where_name(struct buf *safe, const struct where_row *r,
 	return buf_str(safe);
 }
 
-static void settle_where_names(struct text_names *names, struct buf *safe, const struct where *w,
+static void settle_where_names(struct folds *names, struct buf *safe, const struct where *w,
 			       size_t width, const struct style *st)
 {
 	for (size_t i = 0; i < w->n; i++)
 		if (!w->row[i].folded)
-			text_names_add(names, safe_where_name(safe, &w->row[i], st), 0);
-	text_names_settle(names, width, st->ascii);
+			folds_add(names, safe_where_name(safe, &w->row[i], st), 0);
+	folds_settle(names, width, st->ascii);
 }
 
 void where_put(struct buf *out, const struct where *w, const struct style *st)
 {
-	struct text_names names = { .v = NULL };
+	struct folds names = { .v = NULL };
 	struct buf safe = BUF_INIT;
 	size_t width = st->width && st->width < 100 ? st->width : 80;
 	size_t place = width >= 70 ? 22 : 14, name = width > place + 30 ? width - place - 25 : 10;
@@ -346,8 +346,8 @@ void where_put(struct buf *out, const struct where *w, const struct style *st)
 				       num_exact(n, r->folded));
 			put_fitted(out, line, name + 1 + place, false, st->ascii);
 		} else { /* "join.c:214", else the file that holds the code */
-			text_put_fit(out, text_names_get(&names, safe_where_name(&safe, r, st), 0),
-				     name, TEXT_LEFT, false, st->ascii);
+			text_put_fit(out, folds_get(&names, safe_where_name(&safe, r, st), 0), name,
+				     TEXT_LEFT, false, st->ascii);
 			buf_putc(out, ' ');
 			put_fitted(out, r->srcline ? path_base(r->srcline) : r->dso, place, true,
 				   st->ascii);
@@ -356,5 +356,5 @@ void where_put(struct buf *out, const struct where *w, const struct style *st)
 	}
 	out->failed |= safe.failed;
 	buf_free(&safe);
-	text_names_free(&names, out);
+	folds_free(&names, out);
 }

@@ -18,7 +18,7 @@
 
 #include "base/num.h"
 #include "base/text.h"
-#include "base/text_short.h"
+#include "show/fold.h"
 #include "model/groups.h"
 #include "report/tree/tree_parts.h"
 
@@ -341,7 +341,7 @@ static const char *safe_name(struct buf *b, const struct model_metric *m, bool a
 }
 
 /* Names of metrics are long, and often differ at their ends. */
-static size_t metric_names(const struct face *f, struct text_names *names)
+static size_t metric_names(const struct face *f, struct folds *names)
 {
 	const struct model *model = f->v->source.tree->model;
 	size_t width = NAME_WIDTH, most = f->st->width;
@@ -352,7 +352,7 @@ static size_t metric_names(const struct face *f, struct text_names *names)
 
 		if (model_bottleneck_name(m))
 			continue;
-		text_names_add(names, safe_name(&safe, m, f->st->ascii), 0);
+		folds_add(names, safe_name(&safe, m, f->st->ascii), 0);
 		if (text_width(buf_str(&safe)) > width)
 			width = text_width(buf_str(&safe));
 	}
@@ -361,14 +361,14 @@ static size_t metric_names(const struct face *f, struct text_names *names)
 	most = most > NAME_WIDTH + METRIC_VALUE ? most - METRIC_VALUE : NAME_WIDTH;
 	if (f->st->width && width > most)
 		width = most;
-	text_names_settle(names, width, f->st->ascii);
+	folds_settle(names, width, f->st->ascii);
 	return width;
 }
 
 static void put_metrics(struct face *f)
 {
 	const struct tree *t = f->v->source.tree;
-	struct text_names names = { 0 };
+	struct folds names = { 0 };
 	struct buf safe = BUF_INIT;
 	size_t width;
 
@@ -387,8 +387,8 @@ static void put_metrics(struct face *f)
 		if (told)
 			tree_put_metric(&text, m, n);
 		buf_putc(f->b, ' ');
-		text_put_fit(f->b, text_names_get(&names, safe_name(&safe, m, f->st->ascii), 0),
-			     width, TEXT_LEFT, true, f->st->ascii);
+		text_put_fit(f->b, folds_get(&names, safe_name(&safe, m, f->st->ascii), 0), width,
+			     TEXT_LEFT, true, f->st->ascii);
 		buf_putc(f->b, ' ');
 		buf_put_right(f->b, told ? buf_str(&text) : n->doubt ? "?" : "-", 12);
 		if (told && n->error > 0 && fabs(n->value.v) > 0)
@@ -399,7 +399,7 @@ static void put_metrics(struct face *f)
 		buf_free(&text);
 	}
 	buf_free(&safe);
-	text_names_free(&names, f->b);
+	folds_free(&names, f->b);
 }
 
 static void put_formula(struct face *f, uint32_t metric, const char *name)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "base/text_short.h"
+#include "show/fold.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -28,7 +28,7 @@ struct open {
 struct shape {
 	const char *s;
 	size_t len;
-	struct text_keep keep[2];
+	struct fold_keep keep[2];
 	const char *dots;
 	size_t dots_width;
 	struct piece *piece; /* in the order in which they are dropped */
@@ -328,7 +328,7 @@ static size_t put_name_level(struct shape *p, size_t level, struct buf *b)
 /* The part to keep is too long itself: its two ends. */
 static void put_ends(struct shape *p, size_t width, struct buf *b)
 {
-	struct text_keep k = p->keep[0];
+	struct fold_keep k = p->keep[0];
 	size_t room = width > 3 * p->dots_width ? width - 3 * p->dots_width : 0;
 	size_t a = k.from, z = k.to;
 
@@ -345,7 +345,7 @@ static void put_ends(struct shape *p, size_t width, struct buf *b)
 	while (z > a && z < k.to && ((unsigned char)p->s[z] & 0xc0) == 0x80)
 		z--;
 	p->keep[0].to = a;
-	p->keep[1] = (struct text_keep){ z, k.to };
+	p->keep[1] = (struct fold_keep){ z, k.to };
 	(void)put_name_level(p, last_level(p), b);
 }
 
@@ -377,7 +377,7 @@ static void put_shape(struct shape *p, size_t width, struct buf *b)
 	(void)put_name_level(p, fits, b);
 }
 
-void text_short(struct buf *b, const char *s, size_t width, struct text_keep keep, bool ascii)
+void fold_name(struct buf *b, const char *s, size_t width, struct fold_keep keep, bool ascii)
 {
 	struct shape p;
 

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "base/text.h"
-#include "base/text_short.h"
+#include "show/fold.h"
 
 /* name, columns, text */
 static const struct {
@@ -67,7 +67,7 @@ static void exact(void **state)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		struct buf b = BUF_INIT;
 
-		text_short(&b, rows[i].name, rows[i].width, (struct text_keep){ 0, 0 }, true);
+		fold_name(&b, rows[i].name, rows[i].width, (struct fold_keep){ 0, 0 }, true);
 		assert_string_equal(buf_str(&b), rows[i].want);
 		buf_free(&b);
 	}
@@ -77,24 +77,24 @@ static void exact(void **state)
 static void column_shows(const char *const *name, size_t n, size_t width, bool ascii,
 			 const char *const *want)
 {
-	struct text_names names = { .v = NULL };
+	struct folds names = { .v = NULL };
 	struct buf b = BUF_INIT;
 
 	for (size_t i = 0; i < n; i++)
-		text_names_add(&names, name[i], 0);
-	text_names_settle(&names, width, ascii);
+		folds_add(&names, name[i], 0);
+	folds_settle(&names, width, ascii);
 	assert_false(names.failed);
 	for (size_t i = 0; i < n; i++) {
-		const char *x = text_names_get(&names, name[i], 0);
+		const char *x = folds_get(&names, name[i], 0);
 
 		assert_true(text_width(x) <= width);
 		if (want)
 			assert_string_equal(x, want[i]);
 		for (size_t k = 0; k < i; k++)
 			if (strcmp(name[i], name[k]) != 0)
-				assert_string_not_equal(x, text_names_get(&names, name[k], 0));
+				assert_string_not_equal(x, folds_get(&names, name[k], 0));
 	}
-	text_names_free(&names, &b);
+	folds_free(&names, &b);
 	assert_false(b.failed);
 }
 
@@ -134,28 +134,28 @@ static const char *six_places(char name[200], unsigned i)
 /* The number of a name is the same in every row, however deep it stands. */
 static void numbers_stay(void **state)
 {
-	struct text_names names = { .v = NULL };
+	struct folds names = { .v = NULL };
 	struct buf b = BUF_INIT;
 	size_t numbered = 0;
 	char name[200];
 
 	(void)state;
 	for (unsigned i = 0; i < 4096; i++)
-		text_names_add(&names, six_places(name, i), 0);
+		folds_add(&names, six_places(name, i), 0);
 	for (unsigned i = 4096; i-- > 0;)
-		text_names_add(&names, six_places(name, i), 1);
-	text_names_settle(&names, 20, true);
+		folds_add(&names, six_places(name, i), 1);
+	folds_settle(&names, 20, true);
 	for (unsigned i = 0; i < 4096; i++) {
 		const char *outer, *inner;
 
-		outer = strstr(text_names_get(&names, six_places(name, i), 0), " #");
-		inner = strstr(text_names_get(&names, name, 1), " #");
+		outer = strstr(folds_get(&names, six_places(name, i), 0), " #");
+		inner = strstr(folds_get(&names, name, 1), " #");
 		if (outer && inner)
 			assert_string_equal(outer, inner);
 		numbered += outer && inner;
 	}
 	assert_true(numbered > 0);
-	text_names_free(&names, &b);
+	folds_free(&names, &b);
 	assert_false(b.failed);
 }
 
@@ -244,7 +244,7 @@ static void hostile(void **state)
 
 static void alike_by_thousands(void **state)
 {
-	struct text_names names = { .v = NULL };
+	struct folds names = { .v = NULL };
 	struct buf b = BUF_INIT;
 	struct u64map seen = U64MAP_INIT;
 	char name[200];
@@ -259,18 +259,18 @@ static void alike_by_thousands(void **state)
 				       "f<%u, std::less<std::string>, %u, int>()", i * 7919 % 5000,
 				       i);
 			if (!pass) {
-				text_names_add(&names, name, 0);
+				folds_add(&names, name, 0);
 				continue;
 			}
-			x = text_names_get(&names, name, 0);
+			x = folds_get(&names, name, 0);
 			assert_non_null(u64map_at(&seen, hash_bytes(x, strlen(x)), &fresh));
 			assert_true(fresh && text_width(x) <= 12);
 		}
 		if (!pass)
-			text_names_settle(&names, 12, true);
+			folds_settle(&names, 12, true);
 	}
 	u64map_free(&seen);
-	text_names_free(&names, &b);
+	folds_free(&names, &b);
 	assert_false(b.failed);
 }
 

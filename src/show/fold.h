@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * text_short - names of functions made to fit a column, so that different names look different.
+ * fold - names of functions made to fit a column, so that different names look different.
  *
- *	text_short(&b, "std::vector<int, A<int>>::push_back(int)", 26, ...)
+ *	fold_name(&b, "std::vector<int, A<int>>::push_back(int)", 26, ...)
  *						-> "std::vector<...>::push_back(...)"
  *
  * A column's names, in two walks over the rows that are shown:
  *
- *	text_names_add(&n, name, taken)		each row, before the width is known
- *	text_names_settle(&n, width, ascii)	once
- *	text_names_get(&n, name, taken)		each row again
+ *	folds_add(&n, name, taken)		each row, before the width is known
+ *	folds_settle(&n, width, ascii)	once
+ *	folds_get(&n, name, taken)		each row again
  *
  * Every text must be safe (text_put_safe) before.
  */
-#ifndef CYCLADE_BASE_TEXT_SHORT_H
-#define CYCLADE_BASE_TEXT_SHORT_H
+#ifndef CYCLADE_SHOW_FOLD_H
+#define CYCLADE_SHOW_FOLD_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,7 +24,7 @@
 #include "base/hash.h"
 
 /* Bytes [from, to) of a name that stay if they fit; from == to: none. */
-struct text_keep {
+struct fold_keep {
 	size_t from, to;
 };
 
@@ -34,12 +34,12 @@ struct text_keep {
  * Before all of these the folders of a path at the end, then the path ("JS:*hot /srv/app.js:1:16",
  * "py::hot:/srv/app.py"): the function's name stays. Time
  * is n log n in the bytes of `s`, whatever its brackets. */
-void text_short(struct buf *b, const char *s, size_t width, struct text_keep keep, bool ascii);
+void fold_name(struct buf *b, const char *s, size_t width, struct fold_keep keep, bool ascii);
 
-struct text_name;
-struct text_names {
+struct fold;
+struct folds {
 	struct arena arena;
-	struct text_name *v;
+	struct fold *v;
 	size_t n, cap, width;
 	struct u64map at; /* hash of name and columns taken -> place in v */
 	struct buf scratch;
@@ -47,14 +47,14 @@ struct text_names {
 };
 
 /* `taken`: columns of the cell that other text needs (an indent, a suffix). `name` is copied. */
-void text_names_add(struct text_names *n, const char *name, size_t taken);
+void folds_add(struct folds *n, const char *name, size_t taken);
 /* Names that would look alike in `width` columns keep the part that differs; those that still do
  * end in a number. */
-void text_names_settle(struct text_names *n, size_t width, bool ascii);
+void folds_settle(struct folds *n, size_t width, bool ascii);
 /* The text for the cell, of at most width - taken columns; `name` itself if it fits or was not
- * added. Valid until text_names_free(). */
-const char *text_names_get(const struct text_names *n, const char *name, size_t taken);
+ * added. Valid until folds_free(). */
+const char *folds_get(const struct folds *n, const char *name, size_t taken);
 /* Empty again, ready for another column. `out`, which has the texts, fails if memory ran out. */
-void text_names_free(struct text_names *n, struct buf *out);
+void folds_free(struct folds *n, struct buf *out);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "base/text_short.h"
+#include "show/fold.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -10,10 +10,10 @@
 
 #include "base/text.h"
 
-struct text_name {
+struct fold {
 	const char *name, *text;
 	size_t taken, width;
-	struct text_keep keep;
+	struct fold_keep keep;
 	size_t first; /* the first name with this text, if another name has it */
 	/* of the first name that has a text: how much all with that text begin and end alike */
 	size_t head, tail;
@@ -25,11 +25,11 @@ static uint64_t name_key(const char *name, size_t taken)
 	return hash_pair(hash_bytes(name, strlen(name)), taken);
 }
 
-void text_names_add(struct text_names *n, const char *name, size_t taken)
+void folds_add(struct folds *n, const char *name, size_t taken)
 {
 	bool fresh;
 	uint64_t *at = u64map_at(&n->at, name_key(name, taken), &fresh);
-	struct text_name *grown;
+	struct fold *grown;
 
 	if (!at) {
 		n->failed = true;
@@ -47,7 +47,7 @@ void text_names_add(struct text_names *n, const char *name, size_t taken)
 		n->v = grown;
 		n->cap = n->cap ? 2 * n->cap : 32;
 	}
-	n->v[n->n] = (struct text_name){ .name = arena_strdup(&n->arena, name), .taken = taken };
+	n->v[n->n] = (struct fold){ .name = arena_strdup(&n->arena, name), .taken = taken };
 	if (n->v[n->n].name)
 		*at = n->n++;
 	else
@@ -56,18 +56,17 @@ void text_names_add(struct text_names *n, const char *name, size_t taken)
 
 /* ---- which look alike ------------------------------------------------------------------------ */
 
-static void cut_text(struct text_names *n, struct text_name *x, bool ascii)
+static void cut_text(struct folds *n, struct fold *x, bool ascii)
 {
 	buf_reset(&n->scratch);
-	text_short(&n->scratch, x->name, x->width, x->keep, ascii);
+	fold_name(&n->scratch, x->name, x->width, x->keep, ascii);
 	x->text = arena_strdup(&n->arena, buf_str(&n->scratch));
 	n->failed |= !x->text || n->scratch.failed;
 	x->text = x->text ? x->text : "";
 }
 
 /* The first name with this text; x itself if there was none. NULL: memory. */
-static struct text_name *first_with_text(struct text_names *n, struct u64map *m,
-					 struct text_name *x)
+static struct fold *first_with_text(struct folds *n, struct u64map *m, struct fold *x)
 {
 	bool fresh;
 	uint64_t *at = u64map_at(m, hash_bytes(x->text, strlen(x->text)), &fresh);
@@ -81,7 +80,7 @@ static struct text_name *first_with_text(struct text_names *n, struct u64map *m,
 	return &n->v[*at];
 }
 
-static void compare_names(struct text_name *first, const struct text_name *x)
+static void compare_names(struct fold *first, const struct fold *x)
 {
 	size_t a = strlen(first->name), b = strlen(x->name), least = a < b ? a : b, k = 0;
 
@@ -103,7 +102,7 @@ static bool is_name_char(char c)
 
 /* The part that differs and, if `room` bytes suffice, the words that it begins and ends in, and the
  * commas around. */
-static struct text_keep differing(const char *s, size_t head, size_t tail, size_t room)
+static struct fold_keep differing(const char *s, size_t head, size_t tail, size_t room)
 {
 	size_t len = strlen(s), from = head < len ? head : len;
 	size_t to = len - from > tail ? len - tail : from;
@@ -120,17 +119,17 @@ static struct text_keep differing(const char *s, size_t head, size_t tail, size_
 		from -= 2;
 	if (to - from + 4 <= room && to + 2 < len && !strncmp(s + to, ", ", 2))
 		to += 2;
-	return (struct text_keep){ from, to };
+	return (struct fold_keep){ from, to };
 }
 
 /* Cuts the names with equal texts anew, so that they keep the part that differs. */
-static void tell_apart(struct text_names *n, bool ascii)
+static void tell_apart(struct folds *n, bool ascii)
 {
 	struct u64map m = U64MAP_INIT;
 	size_t dots = ascii ? 3 : 1;
 
 	for (size_t i = 0; i < n->n; i++) {
-		struct text_name *x = &n->v[i], *first;
+		struct fold *x = &n->v[i], *first;
 
 		x->head = x->tail = SIZE_MAX;
 		x->alike = false;
@@ -139,12 +138,12 @@ static void tell_apart(struct text_names *n, bool ascii)
 			compare_names(first, x);
 	}
 	for (size_t i = 0; i < n->n; i++) { /* texts stay until all have found their first */
-		struct text_name *x = &n->v[i], *first = first_with_text(n, &m, x);
+		struct fold *x = &n->v[i], *first = first_with_text(n, &m, x);
 
 		x->first = first && first->alike ? (size_t)(first - n->v) : SIZE_MAX;
 	}
 	for (size_t i = 0; i < n->n; i++) {
-		struct text_name *x = &n->v[i];
+		struct fold *x = &n->v[i];
 
 		if (x->first == SIZE_MAX || x->text == x->name)
 			continue;
@@ -156,9 +155,9 @@ static void tell_apart(struct text_names *n, bool ascii)
 }
 
 /* Returns true if no other name has the text, which now is x's. */
-static bool claim_text(struct text_names *n, struct u64map *m, struct text_name *x)
+static bool claim_text(struct folds *n, struct u64map *m, struct fold *x)
 {
-	const struct text_name *first = first_with_text(n, m, x);
+	const struct fold *first = first_with_text(n, m, x);
 
 	return !first || first == x || !strcmp(first->name, x->name);
 }
@@ -169,8 +168,8 @@ struct numbers {
 	uint64_t last;
 };
 
-static void number_name(struct text_names *n, struct u64map *m, struct numbers *numbers,
-			struct text_name *x, bool ascii)
+static void number_name(struct folds *n, struct u64map *m, struct numbers *numbers, struct fold *x,
+			bool ascii)
 {
 	bool fresh;
 	uint64_t *k = u64map_at(&numbers->of, hash_bytes(x->name, strlen(x->name)), &fresh);
@@ -186,7 +185,7 @@ static void number_name(struct text_names *n, struct u64map *m, struct numbers *
 		if (w > x->width) /* no room even for that */
 			return;
 		buf_reset(&n->scratch);
-		text_short(&n->scratch, x->name, x->width - w, x->keep, ascii);
+		fold_name(&n->scratch, x->name, x->width - w, x->keep, ascii);
 		buf_trim(&n->scratch);
 		buf_puts(&n->scratch, behind);
 		x->text = arena_strdup(&n->arena, buf_str(&n->scratch));
@@ -199,7 +198,7 @@ static void number_name(struct text_names *n, struct u64map *m, struct numbers *
 	}
 }
 
-static void number_rest(struct text_names *n, bool ascii)
+static void number_rest(struct folds *n, bool ascii)
 {
 	struct u64map m = U64MAP_INIT;
 	struct numbers numbers = { .of = U64MAP_INIT, .last = 1 };
@@ -214,13 +213,13 @@ static void number_rest(struct text_names *n, bool ascii)
 	u64map_free(&numbers.of);
 }
 
-void text_names_settle(struct text_names *n, size_t width, bool ascii)
+void folds_settle(struct folds *n, size_t width, bool ascii)
 {
 	bool cut = false;
 
 	n->width = width;
 	for (size_t i = 0; i < n->n; i++) {
-		struct text_name *x = &n->v[i];
+		struct fold *x = &n->v[i];
 
 		x->width = width > x->taken ? width - x->taken : 0;
 		x->text = x->name;
@@ -236,7 +235,7 @@ void text_names_settle(struct text_names *n, size_t width, bool ascii)
 	number_rest(n, ascii);
 }
 
-const char *text_names_get(const struct text_names *n, const char *name, size_t taken)
+const char *folds_get(const struct folds *n, const char *name, size_t taken)
 {
 	const uint64_t *at = u64map_find(&n->at, name_key(name, taken));
 
@@ -246,12 +245,12 @@ const char *text_names_get(const struct text_names *n, const char *name, size_t 
 	return n->v[*at].text;
 }
 
-void text_names_free(struct text_names *n, struct buf *out)
+void folds_free(struct folds *n, struct buf *out)
 {
 	out->failed |= n->failed;
 	arena_free(&n->arena);
 	free(n->v);
 	u64map_free(&n->at);
 	buf_free(&n->scratch);
-	*n = (struct text_names){ .v = NULL };
+	*n = (struct folds){ .v = NULL };
 }
