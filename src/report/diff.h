@@ -76,6 +76,13 @@ bool diff_partial(const struct diff *x);
 /* Returns true if a limit is broken. */
 bool diff_exceeded(const struct diff *x);
 void diff_put(struct document *d, const struct diff *x);
+/* Functions that changed and are still there, those that changed most first. Their texts are the
+ * diff's; the caller frees *out. */
+struct diff_changed {
+	const char *dso, *function; /* on the new side */
+	size_t side;
+};
+size_t diff_changed(const struct diff *x, struct diff_changed **out);
 void diff_free(struct diff *x);
 
 #endif

@@ -120,6 +120,10 @@ static int put_data(struct buf *out, const struct html_page *page, struct err *e
 	pack_flag(&p, "source", page->source);
 	put_cube(&p, "cube", page->cube);
 	put_cube(&p, "wall", page->wall);
+	pack_array(&p, "flames");
+	for (size_t i = 0; i < page->n_flames; i++)
+		put_cube(&p, NULL, &page->flame[i]);
+	pack_end(&p);
 	set_cap(&p, page);
 	left = put_page_functions(&p, page);
 	if (left) {

@@ -7,7 +7,7 @@
 
 #include "base/file_in.h"
 #include "base/xalloc.h"
-#include "cli/recordings/diff_runs.h"
+#include "cli/recordings/diff_html.h"
 
 struct comparing {
 	struct cli *cli;
@@ -100,7 +100,8 @@ int cmd_diff(struct cli *cli)
 	} else {
 		cli_progress_end(cli);
 		diff_put(&d, c.diff);
-		code = cli_document(cli, &d, &c.show);
+		code = cli->opt.html ? diff_html(&c.runs, c.side.v, c.side.n, c.diff, &d)
+				     : cli_document(cli, &d, &c.show);
 		if (code == EXIT_OK && diff_exceeded(c.diff))
 			code = EXIT_NO;
 		if (code == EXIT_OK && cli->opt.fail_if.n && diff_partial(c.diff)) {

@@ -89,6 +89,7 @@ static int open_one(struct diff_runs *r, diff_run_list *list, const char *path, 
 				 .n_docs = o.n,
 				 .images = results_recording(all)->images };
 	vec_xpush(list, run);
+	vec_xpush(&r->of_run, all);
 	return 0;
 }
 
@@ -96,6 +97,7 @@ static int open_one(struct diff_runs *r, diff_run_list *list, const char *path, 
 static int open_saved(struct diff_runs *r, diff_run_list *list, const char *path, struct err *err)
 {
 	struct diff_counted *c = NULL;
+	size_t before = list->n;
 	struct saved *s;
 	int rc;
 
@@ -107,6 +109,8 @@ static int open_saved(struct diff_runs *r, diff_run_list *list, const char *path
 	else
 		diff_counted_free(c);
 	saved_free(s);
+	for (size_t i = before; i < list->n; i++)
+		vec_xpush(&r->of_run, NULL);
 	return rc;
 }
 
@@ -130,6 +134,7 @@ void diff_runs_close(struct diff_runs *r)
 	vec_each (&r->results, struct results **, all)
 		results_close(*all);
 	vec_free(&r->results);
+	vec_free(&r->of_run);
 	vec_each (&r->counted, struct diff_counted **, c)
 		diff_counted_free(*c);
 	vec_free(&r->counted);

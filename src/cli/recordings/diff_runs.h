@@ -19,6 +19,7 @@ struct diff_runs {
 	struct cli by_line; /* the same, with rows by line */
 	bool lines, blocks, memory;
 	VEC(struct results *) results;
+	VEC(struct results *) of_run; /* by run, in the order of opening; NULL: of a saved result */
 	VEC(struct diff_counted *) counted;
 };
 

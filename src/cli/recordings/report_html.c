@@ -270,15 +270,15 @@ static const char *title_of(const struct writing *w, const char *input)
 	return title;
 }
 
-static int write_page(struct writing *w, const char *file)
+int report_html_write(struct cli *cli, const struct html_page *page, const char *file)
 {
-	struct cli to = *w->cli;
+	struct cli to = *cli;
 	struct cli_out out;
 	struct err err = ERR_INIT;
 
 	to.opt.output = file;
 	cli_out_open(&out, &to, true);
-	if (html_page_write(&out.text, &w->page, &err))
+	if (html_page_write(&out.text, page, &err))
 		return cli_out_fail(&out, &err);
 	return cli_out_put(&out);
 }
@@ -307,7 +307,7 @@ int report_html(struct cli *cli, const char *input, const char *file)
 	int code = gather_page(&w, input, &err);
 
 	cli_progress_end(cli);
-	code = code ? cli_fail(&err) : write_page(&w, file);
+	code = code ? cli_fail(&err) : report_html_write(cli, &w.page, file);
 	vec_each (&w.function, const struct html_page_function *, f)
 		block_graph_free(f->graph);
 	document_close(&w.cube_document);

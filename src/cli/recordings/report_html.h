@@ -7,8 +7,12 @@
 
 #include "cli/cli.h"
 
+struct html_page;
+
 /* Writes `file` ("-": standard output), which appears whole or not at all. `input`: the recording.
  * Reports failures; returns an exit code. */
+/* Writes a page that was put together; returns the exit code. */
+int report_html_write(struct cli *cli, const struct html_page *page, const char *file);
 int report_html(struct cli *cli, const char *input, const char *file);
 
 #endif

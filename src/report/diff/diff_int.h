@@ -31,7 +31,9 @@ enum diff_verdict {
 	DIFF_GONE,
 	DIFF_NOT_COMPARABLE, /* see item.why */
 	DIFF_SAME,	     /* every figure is the same */
+	DIFF_VERDICTS
 };
+extern const char *const diff_verdicts[DIFF_VERDICTS];
 
 /* A value of one recording. */
 struct diff_amount {

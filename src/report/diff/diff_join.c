@@ -293,7 +293,7 @@ bool diff_is_address(const char *dso, const char *function)
 }
 
 /* Addresses of files that differ are other code. */
-static enum diff_alone alone_of(struct joining *j, const char *const key[DIFF_KEYS], size_t slot)
+enum diff_alone diff_alone_of(struct joining *j, const char *const key[DIFF_KEYS], size_t slot)
 {
 	const struct diff *x = j->x;
 	uint64_t *known;
@@ -337,7 +337,7 @@ static void join_function_rows(struct joining *j, const struct diff_run *r, size
 		struct estimate share = diff_number(t, diff_column(t, "share"), &row);
 
 		diff_join_file(j, slot, key);
-		diff_join_amount(j, r, slot, key, alone_of(j, key, slot), period,
+		diff_join_amount(j, r, slot, key, diff_alone_of(j, key, slot), period,
 				 diff_worth(share, samples));
 	}
 }

@@ -28,6 +28,9 @@ struct diff_item *diff_join_amount(struct joining *j, const struct diff_run *r, 
 				   double period, double samples);
 /* key[1], a file, and key[2], a function, of the base as the new side names the file. */
 void diff_join_file(const struct joining *j, size_t slot, const char *key[DIFF_KEYS]);
+/* Returns on which sides the function of a recording's place is what its name says: one named by an
+ * address is of its own build only. */
+enum diff_alone diff_alone_of(struct joining *j, const char *const key[DIFF_KEYS], size_t slot);
 /* Returns the number of samples that a share is worth, by its error, which includes uneven
  * periods. */
 double diff_worth(struct estimate share, double samples);

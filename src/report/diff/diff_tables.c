@@ -17,7 +17,8 @@ enum {
 	MOST_MATCHES = 10,
 };
 
-static const char *const verdicts[] = { "noise", "moved", "new", "gone", "not comparable", "same" };
+const char *const diff_verdicts[DIFF_VERDICTS] = { "noise", "moved",	      "new",
+						   "gone",  "not comparable", "same" };
 
 TABLE_ROW_AS(diff_item_of, struct diff_item)
 
@@ -74,7 +75,7 @@ TABLE_GET(function_shown)
 	COLUMN("change", "change", T_SHARE, C_ERROR | C_WHY, "difference, as a part of base", \
 	       .get = change_diff), \
 	COLUMN("verdict", "", T_TEXT, 0, "noise, moved, new, gone, same, not comparable", \
-	       TABLE_FIELD(struct diff_item, verdict), TABLE_NAMES(verdicts)), \
+	       TABLE_FIELD(struct diff_item, verdict), TABLE_NAMES(diff_verdicts)), \
 	COLUMN("why", "why", T_TEXT, C_SPARSE | C_FLEX | C_CUT, \
 	       "it is not comparable, or bar and verdict differ", \
 	       DIFF_OF(why)), \
@@ -505,6 +506,21 @@ void diff_put(struct document *d, const struct diff *x)
 	for (size_t i = 0; i < x->note.n; i++)
 		document_note(d, x->note.v[i]);
 	document_table(d, &losses);
+}
+
+size_t diff_changed(const struct diff *x, struct diff_changed **out)
+{
+	const diff_items *rows = &x->table[DIFF_ROWS];
+	size_t n = 0;
+
+	*out = xcalloc(rows->n + 1, sizeof(**out));
+	for (size_t i = 0; i < rows->n; i++) {
+		const struct diff_item *it = &rows->v[i];
+
+		if (diff_reported(it) && it->verdict != DIFF_GONE && it->key[1] && it->key[2])
+			(*out)[n++] = (struct diff_changed){ it->key[1], it->key[2], it->side };
+	}
+	return n;
 }
 
 /* ---- all of it ------------------------------------------------------------------------------- */
