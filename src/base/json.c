@@ -66,7 +66,7 @@ static void put_json_string(const struct json *j, const char *s)
 	buf_putc(b, '"');
 }
 
-static void begin_value(struct json *j, const char *key)
+void json_begin(struct json *j, const char *key)
 {
 	uint64_t bit = 1ULL << j->depth;
 
@@ -88,7 +88,7 @@ static void begin_value(struct json *j, const char *key)
 
 static void json_open(struct json *j, const char *key, char c)
 {
-	begin_value(j, key);
+	json_begin(j, key);
 	buf_putc(j->out, c);
 	if (j->depth < DEPTH_MAX)
 		j->depth++;
@@ -135,7 +135,7 @@ void json_end_array(struct json *j)
 
 void json_str(struct json *j, const char *key, const char *v)
 {
-	begin_value(j, key);
+	json_begin(j, key);
 	if (v)
 		put_json_string(j, v);
 	else
@@ -144,19 +144,19 @@ void json_str(struct json *j, const char *key, const char *v)
 
 void json_u64(struct json *j, const char *key, uint64_t v)
 {
-	begin_value(j, key);
+	json_begin(j, key);
 	buf_put_decimal(j->out, v);
 }
 
 void json_i64(struct json *j, const char *key, int64_t v)
 {
-	begin_value(j, key);
+	json_begin(j, key);
 	buf_printf(j->out, "%lld", (long long)v);
 }
 
 void json_hex(struct json *j, const char *key, uint64_t v)
 {
-	begin_value(j, key);
+	json_begin(j, key);
 	buf_puts(j->out, "\"0x");
 	buf_put_hex(j->out, v);
 	buf_putc(j->out, '"');
@@ -166,7 +166,7 @@ void json_real(struct json *j, const char *key, double v)
 {
 	char text[40];
 
-	begin_value(j, key);
+	json_begin(j, key);
 	if (!isfinite(v)) {
 		buf_puts(j->out, "null");
 		return;
@@ -186,7 +186,7 @@ void json_real(struct json *j, const char *key, double v)
 
 void json_bool(struct json *j, const char *key, bool v)
 {
-	begin_value(j, key);
+	json_begin(j, key);
 	buf_puts(j->out, v ? "true" : "false");
 }
 

@@ -28,6 +28,8 @@ void json_init(struct json *j, struct buf *out, bool pretty);
 bool json_pretty(struct json *j, bool pretty);
 /* `key` is NULL inside an array and at the top. At most 60 levels. */
 void json_object(struct json *j, const char *key);
+/* Only the comma and the key: the caller puts a value that is JSON already to j->out. */
+void json_begin(struct json *j, const char *key);
 void json_array(struct json *j, const char *key);
 void json_end_object(struct json *j);
 void json_end_array(struct json *j);

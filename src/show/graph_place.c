@@ -66,8 +66,8 @@ static void read_box(struct graph_places *g, const char *s)
 
 	if (i == SIZE_MAX || isnan(x) || isnan(y))
 		return;
-	g->box[i].x = x;
-	g->box[i].y = g->height - y;
+	g->box[i].x = round(x);
+	g->box[i].y = round(g->height - y);
 }
 
 /* Returns the first arrow between these boxes that has no path yet. */
@@ -82,7 +82,7 @@ static struct graph_arrow *arrow_of(struct graph_places *g, size_t from, size_t 
 static void read_arrow(struct graph_places *g, const char *s, struct buf *path)
 {
 	size_t from = box_of(g, &s), to = box_of(g, &s);
-	double n = plan_read_number(&s) / INCH;
+	double n = plan_read_number(&s) / INCH, begin_x = 0, begin_y = 0;
 	struct graph_arrow *a = arrow_of(g, from, to);
 
 	if (!a || !(n >= 1 && n <= POINTS))
@@ -93,11 +93,17 @@ static void read_arrow(struct graph_places *g, const char *s, struct buf *path)
 
 		if (isnan(x) || isnan(y))
 			return;
-		buf_printf(path, "%s%.1f,%.1f",
+		x = round(x);
+		y = round(g->height - y);
+		buf_printf(path, "%s%.0f,%.0f",
 			   i == 0   ? "M"
-			   : i == 1 ? "C"
+			   : i == 1 ? "c"
 				    : " ",
-			   x, g->height - y);
+			   x - begin_x + 0.0, y - begin_y + 0.0); /* no "-0" */
+		if (i % 3 == 0) { /* points of a curve are from its begin */
+			begin_x = x;
+			begin_y = y;
+		}
 	}
 	a->path = arena_strdup(g->arena, buf_str(path));
 	path->failed |= !a->path;

@@ -44,16 +44,17 @@ static int put_still(struct buf *out, const struct html_page *page, struct err *
 	return buf_error(out, err);
 }
 
-/* Returns how many are left out: all together may take two thirds of the page. */
+/* Returns how many are left out. */
 static size_t put_page_functions(struct pack *p, const struct html_page *page)
 {
+	uint64_t most = page->code_most ? pack_bytes(p) + page->code_most : HTML_PAGE_MOST / 3 * 2;
 	size_t i;
 
 	pack_array(p, "functions");
 	for (i = 0; i < page->n_functions; i++) {
 		const struct html_page_function *f = &page->function[i];
 
-		if (pack_bytes(p) > HTML_PAGE_MOST / 3 * 2)
+		if (pack_bytes(p) > most)
 			break;
 		pack_object(p, NULL);
 		pack_text(p, "function", f->function);
@@ -114,7 +115,7 @@ static int put_data(struct buf *out, const struct html_page *page, struct err *e
 	pack_open(&p, out);
 	p.only = page->only;
 	p.later = page->later;
-	pack_count(&p, "format", 1);
+	pack_count(&p, "format", 2);
 	pack_word(&p, "title", page->title);
 	pack_word(&p, "program", "cyclade " CYCLADE_VERSION);
 	pack_flag(&p, "source", page->source);
@@ -125,11 +126,12 @@ static int put_data(struct buf *out, const struct html_page *page, struct err *e
 		put_cube(&p, NULL, &page->flame[i]);
 	pack_end(&p);
 	set_cap(&p, page);
-	left = put_page_functions(&p, page);
+	left = put_page_functions(&p, page) + page->n_more;
 	if (left) {
 		buf_printf(&note,
-			   "%zu more functions have no page here, as it would be too large; "
-			   "annotate shows them",
+			   "code: %zu functions with few samples are left out, so that the page "
+			   "is small; cyclade annotate NAME shows one, report --html --functions "
+			   "N puts those with most samples into the page",
 			   left);
 		p.note = buf_str(&note);
 	}

@@ -64,6 +64,8 @@ struct html_page {
 	size_t n_flames;
 	const struct html_page_function *function;
 	size_t n_functions;
+	size_t n_more;	    /* functions with samples that are not among them */
+	uint64_t code_most; /* bytes of all of them, about; 0: two thirds of the page */
 };
 
 /* `out` may drain. */

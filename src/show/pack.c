@@ -28,7 +28,8 @@ void pack_close(struct pack *p)
 	pack_end(p);
 	pack_end(p);
 	assert(!p->depth);
-	p->j.out->failed |= p->failed | p->scratch.failed | p->text.failed;
+	p->j.out->failed |= p->failed | p->rows.failed | p->scratch.failed | p->text.failed;
+	pack_rows_free(&p->rows);
 	buf_free(&p->scratch);
 	buf_free(&p->text);
 	strtab_free(&p->texts);
@@ -222,7 +223,7 @@ static bool has_pack(const struct pack *p, const struct table *t, size_t column)
 	return table_has(t, column, C_PEOPLE) && (column >= PACK_COLUMNS || !p->empty[column]);
 }
 
-/* With `keyed` as a member of the object at hand. */
+/* Without what stands beside it. With `keyed` as a member of the object at hand. */
 static void put_pack_cell(struct pack *p, const struct table_column *c, const struct table_cell *x,
 			  bool keyed)
 {
@@ -239,14 +240,14 @@ static void put_pack_cell(struct pack *p, const struct table_column *c, const st
 		put_pack_value(p, kinds[x->kind], x);
 		pack_end(p);
 	}
-	if (c->flags & C_ERROR)
-		json_real(&p->j, NULL, cell_has(x) ? x->e.half : NAN);
-	if (c->flags & C_WHY)
-		pack_text(p, NULL, x->e.why);
 }
 
-static void put_pack_row(struct pack *p, const struct table *t, const struct table_row *r,
-			 bool keyed)
+static void put_pack_error(struct pack *p, const struct table_cell *x)
+{
+	json_real(&p->j, NULL, cell_has(x) ? x->e.half : NAN);
+}
+
+static void put_pack_members(struct pack *p, const struct table *t, const struct table_row *r)
 {
 	struct table_cell x;
 	size_t n;
@@ -256,36 +257,84 @@ static void put_pack_row(struct pack *p, const struct table *t, const struct tab
 		if (!has_pack(p, t, i))
 			continue;
 		table_cell(&x, t, &c[i], r, &p->scratch);
-		put_pack_cell(p, &c[i], &x, keyed);
+		put_pack_cell(p, &c[i], &x, true);
 	}
 }
 
-static bool is_full(const struct pack *p, uint64_t from)
+static size_t count_columns(const struct pack *p, const struct table *t)
 {
-	uint64_t at = pack_bytes(p);
+	size_t n, count = 0;
+	const struct table_column *c = table_columns(t, &n);
 
-	return (p->cap && at - from > p->cap) || (p->most && at > p->most);
+	for (size_t i = 0; i < n; i++)
+		if (has_pack(p, t, i))
+			count += 1u + (c[i].flags & C_ERROR ? 1u : 0) +
+				 (c[i].flags & C_WHY ? 1u : 0);
+	return count;
+}
+
+/* What is written until the next turn goes into the next column of p->rows. */
+static void turn_to(struct pack *p, struct json *column)
+{
+	struct json whole = p->j;
+
+	p->j = *column;
+	*column = whole;
+}
+
+static void put_pack_row(struct pack *p, const struct table *t, const struct table_row *r)
+{
+	struct table_cell x;
+	size_t n, at = 0;
+	const struct table_column *c = table_columns(t, &n);
+
+	for (size_t i = 0; i < n; i++) {
+		struct json *column;
+
+		if (!has_pack(p, t, i))
+			continue;
+		table_cell(&x, t, &c[i], r, &p->scratch);
+		column = pack_rows_cell(&p->rows, at++);
+		turn_to(p, column);
+		put_pack_cell(p, &c[i], &x, false);
+		turn_to(p, column);
+		if (c[i].flags & C_ERROR) {
+			column = pack_rows_cell(&p->rows, at++);
+			turn_to(p, column);
+			put_pack_error(p, &x);
+			turn_to(p, column);
+		}
+		if (c[i].flags & C_WHY) {
+			column = pack_rows_cell(&p->rows, at++);
+			turn_to(p, column);
+			pack_text(p, NULL, x.e.why);
+			turn_to(p, column);
+		}
+	}
+	pack_rows_next(&p->rows);
+}
+
+static bool is_full(const struct pack *p)
+{
+	uint64_t held = pack_rows_bytes(&p->rows);
+
+	return (p->cap && held > p->cap) || (p->most && pack_bytes(p) + held > p->most);
 }
 
 /* `bare`: cells, not rows of them. Returns how many there are. */
 static size_t put_pack_rows(struct pack *p, const char *key, const struct table *t, bool bare,
 			    bool capped)
 {
-	const uint64_t from = pack_bytes(p);
 	struct table_row r = { 0 };
 	size_t n = 0;
 
-	pack_array(p, key);
-	for (; !p->j.out->failed; n++) {
-		if ((capped && n >= PACK_LEAST && is_full(p, from)) || !table_next(t, &r))
+	pack_rows_open(&p->rows, count_columns(p, t));
+	for (; !p->j.out->failed && !p->rows.failed; n++) {
+		if ((capped && n >= PACK_LEAST && is_full(p)) || !table_next(t, &r))
 			break;
-		if (!bare)
-			pack_array(p, NULL);
-		put_pack_row(p, t, &r, false);
-		if (!bare)
-			pack_end(p);
+		put_pack_row(p, t, &r);
 	}
-	pack_end(p);
+	pack_rows_put(&p->rows, &p->j, key, bare);
 	return n;
 }
 
@@ -301,7 +350,7 @@ void pack_members(struct pack *p, const struct document *d)
 		if (!(t->form->flags & TABLE_HEAD))
 			(void)put_pack_rows(p, t->form->name, t, t->form->n_columns == 1, false);
 		else if (table_next(t, &r))
-			put_pack_row(p, t, &r, true);
+			put_pack_members(p, t, &r);
 	}
 	p->words = false;
 }
@@ -379,8 +428,13 @@ static double estimate_rows(const struct pack *like, const struct table *t)
 			if (!table_has(t, i, C_PEOPLE))
 				continue;
 			table_cell(&x, t, &c[i], &r, &p.scratch);
-			if (n <= WIDE || cell_has(&x)) /* else the column may be left out */
-				put_pack_cell(&p, &c[i], &x, false);
+			if (n > WIDE && !cell_has(&x)) /* the column may be left out */
+				continue;
+			put_pack_cell(&p, &c[i], &x, false);
+			if (c[i].flags & C_ERROR)
+				put_pack_error(&p, &x);
+			if (c[i].flags & C_WHY)
+				pack_text(&p, NULL, x.e.why);
 		}
 	if (rows == PACK_LEAST)
 		size = (double)pack_bytes(&p) / PACK_LEAST * (double)table_rows(t);

@@ -16,6 +16,7 @@
 #include "base/hash.h"
 #include "base/json.h"
 #include "show/document.h"
+#include "show/pack_rows.h"
 
 enum { PACK_COLUMNS = 1024 };
 #define PACK_LEAST 100u /* rows that each table keeps, however large they are */
@@ -23,6 +24,7 @@ enum { PACK_COLUMNS = 1024 };
 struct pack {
 	struct json j;
 	struct strtab texts;
+	struct pack_rows rows; /* of the table at hand */
 	struct buf scratch, text;
 	uint64_t cap;	  /* bytes of rows of a table of a document, about; 0: any number */
 	uint64_t most;	  /* bytes of the text behind which tables have PACK_LEAST rows */
@@ -54,9 +56,11 @@ uint64_t pack_bytes(const struct pack *p); /* of the text so far, with the list 
 /* Returns the cap with which the rows of the documents have about `most` bytes together; 0: they
  * have less. Costs some rows of each table. */
 uint64_t pack_cap(const struct pack *p, const struct document *const *d, size_t n, uint64_t most);
-/* Its tables as members of the object at hand, without names of columns: each an array of rows (of
- * cells, if it has one column only), but the cells of one with TABLE_HEAD are members. Texts of
- * columns with C_DATA stand there themselves: words and paths, of which a list saves nothing. */
+/*
+ * Its tables as members of the object at hand, without names of columns: each as ROWS, or an array
+ * of cells if it has one column only. The cells of one with TABLE_HEAD are members. Texts of
+ * columns with C_DATA stand there themselves: words and paths, of which a list saves nothing.
+ */
 void pack_members(struct pack *p, const struct document *d);
 
 #endif

@@ -2,11 +2,47 @@
 """page - an HTML report as a browser would take it apart, without one.
 
     p = Page(path)                                  or Page(text=what a command wrote)
-    p.csp, p.scripts, p.styles, p.data, p.texts     data: the JSON; texts: what is readable without scripts
+    p.csp, p.scripts, p.styles, p.data, p.texts     data: the JSON, rows as arrays; texts: what is readable without scripts
     p.result(document)                              a document of it in the form of --format json
 """
 import html.parser
 import json
+
+
+def cells(x, n):
+    """The cells of a column of ROWS."""
+    if isinstance(x, list):
+        out = x
+    elif "same" in x:
+        out = [x["same"]] * n
+    elif "at" in x:
+        out, at = [None] * n, 0
+        for gap, v in zip(x["at"], cells(x["of"], len(x["at"]))):
+            at += gap
+            out[at] = v
+    elif "runs" in x:
+        out, of, begins, at = [], cells(x["of"], len(x["runs"])), [], 0
+        for gap in x["runs"]:
+            at += gap
+            begins.append(at)
+        for v, begin, end in zip(of, begins, [*begins[1:], n]):
+            out += [v] * (end - begin)
+    else:
+        out, last = [x["from"]] if "from" in x else [], int(x.get("from", "0"), 0)
+        for d in x["deltas"]:
+            last += d
+            out.append("0x%x" % (last & 2**64 - 1) if "from" in x else last)
+    assert len(out) == n
+    return out
+
+
+def whole(x):
+    """The same with all ROWS as arrays of rows."""
+    if isinstance(x, list):
+        return [whole(v) if isinstance(v, (list, dict)) else v for v in x]
+    if set(x) == {"n", "columns"}:
+        return [list(r) for r in zip(*(cells(c, x["n"]) for c in x["columns"]))]
+    return {k: whole(v) if isinstance(v, (list, dict)) else v for k, v in x.items()}
 
 
 class Page(html.parser.HTMLParser):
@@ -51,7 +87,7 @@ class Page(html.parser.HTMLParser):
 
     def close(self):
         super().close()
-        self.data = json.loads(self.json, parse_constant=lambda x: 1 / 0)
+        self.data = whole(json.loads(self.json, parse_constant=lambda x: 1 / 0))
 
     def text(self, i):
         return None if i is None else self.data["strings"][i]

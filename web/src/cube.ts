@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // cube - samples by call chain, thread, CPU and time, summed under the filter. Cells are read once
 // into typed arrays; a new filter is one pass over them.
-import type { RawCube } from "./data";
+import { columnsOf, rowsOf, type RawCube } from "./data";
 import { amount, seconds } from "./format";
 import { regex, type State } from "./state";
 
@@ -32,7 +32,7 @@ export class Cube {
     const text = (i: unknown): string => (typeof i === "number" ? strings[i] ?? "" : "");
     this.event = text(raw.event);
     this.unit = text(raw.unit);
-    this.frames = raw.frames.map((f) => {
+    this.frames = rowsOf(raw.frames).map((f) => {
       const kind = text(f[2]);
       return { name: kind && kind !== "thread" ? `[${text(f[0])}]` : text(f[0]), dso: text(f[1]), kind };
     });
@@ -42,36 +42,31 @@ export class Cube {
       if (!this.idOf.has(key)) this.idOf.set(key, i);
       this.ids[i] = this.idOf.get(key)!;
     });
-    this.threads = raw.threads.map((t) => ({ pid: t[0] as number, tid: t[1] as number, name: text(t[2]) }));
-    const n = raw.nodes.length;
+    this.threads = rowsOf(raw.threads).map((t) => ({ pid: t[0] as number, tid: t[1] as number, name: text(t[2]) }));
+    const [parents, frames] = columnsOf(raw.nodes, 2) as number[][];
+    const n = parents.length;
     this.parent = new Int32Array(n);
     this.frame = new Int32Array(n);
     this.depth = new Int32Array(n);
     this.firstChild = new Int32Array(n).fill(-1);
     this.sibling = new Int32Array(n).fill(-1);
     for (let i = 0; i < n; i++) {
-      const [p, f] = raw.nodes[i];
-      this.parent[i] = p;
-      this.frame[i] = f;
+      const p = (this.parent[i] = parents[i]);
+      this.frame[i] = frames[i];
       if (p >= 0) {
         this.depth[i] = this.depth[p] + 1;
         this.sibling[i] = this.firstChild[p];
         this.firstChild[p] = i;
       } else this.roots.push(i);
     }
-    const c = raw.cells;
-    this.n = c.length;
-    this.node = new Int32Array(this.n);
-    this.thread = new Int32Array(this.n);
-    this.cpu = new Int16Array(this.n);
-    this.bin = new Int16Array(this.n);
-    this.samples = new Float64Array(this.n);
-    this.period = new Float64Array(this.n);
-    for (let i = 0; i < this.n; i++) {
-      const x = c[i];
-      this.node[i] = x[0]; this.thread[i] = x[1]; this.cpu[i] = x[2]; this.bin[i] = x[3];
-      this.samples[i] = x[4]; this.period[i] = x[5];
-    }
+    const c = columnsOf(raw.cells, 6) as number[][];
+    this.n = c[0].length;
+    this.node = Int32Array.from(c[0]);
+    this.thread = Int32Array.from(c[1]);
+    this.cpu = Int16Array.from(c[2]);
+    this.bin = Int16Array.from(c[3]);
+    this.samples = Float64Array.from(c[4]);
+    this.period = Float64Array.from(c[5]);
     raw.cells = [];
     this.hasTime = raw.width > 0 && raw.bins > 1;
   }

@@ -13,16 +13,51 @@ interface RawColumn {
 }
 interface RawTable {
   name: string; title: number | null; main?: boolean; one?: boolean; data?: boolean;
-  people?: number; rest?: string | null; columns: RawColumn[]; rows: unknown[][];
+  people?: number; rest?: string | null; columns: RawColumn[]; rows: Rows;
 }
 interface RawDocument {
   view: string; schema: string; titles?: unknown[][]; facts?: unknown[][]; notes?: unknown[];
   next?: unknown[][]; tables: RawTable[];
 }
+// Rows of a table, or its columns.
+export type Rows = unknown[][] | { n: number; columns: Cells[] };
+type Cells = unknown[] | { same: unknown } | { at: number[]; of: Cells } | { runs: number[]; of: Cells } | { from?: string; deltas: number[] };
+
+function cells(x: Cells, n: number): unknown[] {
+  if (Array.isArray(x)) return x;
+  if ("same" in x) return new Array(n).fill(x.same);
+  if ("deltas" in x) {
+    if (x.from) {
+      let a = BigInt(x.from);
+      return [x.from, ...x.deltas.map((d) => `0x${BigInt.asUintN(64, (a += BigInt(d))).toString(16)}`)];
+    }
+    let last = 0;
+    return x.deltas.map((d) => (last += d));
+  }
+  const out = new Array(n).fill(null);
+  const gaps = "at" in x ? x.at : x.runs;
+  const of = cells(x.of, gaps.length);
+  let row = 0;
+  gaps.forEach((gap, i) => {
+    row += gap;
+    if ("at" in x) out[row] = of[i];
+    else out.fill(of[i], row, i + 1 < gaps.length ? row + gaps[i + 1] : n);
+  });
+  return out;
+}
+export function columnsOf(x: Rows, width: number): unknown[][] {
+  return Array.isArray(x) ? Array.from({ length: width }, (_, i) => x.map((r) => r[i])) : x.columns.map((c) => cells(c, x.n));
+}
+export function rowCount(x: Rows): number { return Array.isArray(x) ? x.length : x.n; }
+export function rowsOf(x: Rows): unknown[][] {
+  if (Array.isArray(x)) return x;
+  const columns = columnsOf(x, 0);
+  return Array.from({ length: x.n }, (_, r) => columns.map((c) => c[r]));
+}
+
 export interface RawCube {
   event: number | null; unit: number | null; from: number; width: number; bins: number; samples: number; period: number;
-  folded: number; frames: unknown[][]; threads: unknown[][]; cpus: number[]; nodes: number[][];
-  cells: number[][];
+  folded: number; frames: Rows; threads: Rows; cpus: number[]; nodes: Rows; cells: Rows;
 }
 export interface RawGraph {
   width: number; height: number; nodes: unknown[][]; edges: unknown[][]; notes?: unknown[];
@@ -30,7 +65,7 @@ export interface RawGraph {
 interface RawPage {
   format: number; title: string; program: string; source?: boolean; documents: RawDocument[];
   cube?: RawCube | null; wall?: RawCube | null; strings: string[];
-  functions?: { function: number; dso: number; document: RawDocument; graph?: RawGraph | null }[];
+  functions?: { function: number; dso: number; document: RawDocument; graph?: { width: number; height: number; nodes: Rows; edges: Rows; notes?: unknown[] } | null }[];
 }
 
 export interface Column {
@@ -125,7 +160,7 @@ function readDocument(d: RawDocument, strings: string[]): Doc {
     notes: (d.notes ?? []).map(text),
     next: (d.next ?? []).map((n) => ({ command: text(n[0]), why: text(n[1]) })),
     tables: d.tables.map((t) => new Table(t.name, text(t.title), t.rest || "row", t.people ?? 0,
-      !!t.one, !!t.data, t.columns, t.rows, strings, !!t.main)),
+      !!t.one, !!t.data, t.columns, rowsOf(t.rows), strings, !!t.main)),
   };
 }
 
@@ -150,13 +185,13 @@ function join(raw: RawPage, more: RawPage): void {
   for (const d of more.documents) {
     const to = d.titles?.length ? undefined : raw.documents.find((x) => x.view === d.view && x.schema === d.schema);
     if (!to) raw.documents.push({ ...d, titles: d.titles?.map(line), facts: d.facts?.map(line), notes: d.notes?.map((n) => of(n as number)), next: d.next?.map(line),
-      tables: d.tables.map((t) => ({ ...t, title: t.title === null ? null : of(t.title), rows: t.rows.map((r) => r.map((x, i) => translated(t.columns[i].kind, x, of))) })) });
+      tables: d.tables.map((t) => ({ ...t, title: t.title === null ? null : of(t.title), rows: rowsOf(t.rows).map((r) => r.map((x, i) => translated(t.columns[i].kind, x, of))) })) });
     for (const t of to ? d.tables : []) {
       const keys = JSON.stringify(t.columns.map((c) => c.key));
       const whole = to!.tables.find((x) => x.name === t.name && JSON.stringify(x.columns.map((c) => c.key)) === keys);
-      const rows = t.rows.map((r) => r.map((x, i) => translated(t.columns[i].kind, x, of)));
+      const rows = rowsOf(t.rows).map((r) => r.map((x, i) => translated(t.columns[i].kind, x, of)));
       if (whole) {
-        whole.rows = whole.rows.concat(rows);
+        whole.rows = rowsOf(whole.rows).concat(rows);
         whole.one = whole.one && whole.rows.length === 1;
       } else to!.tables.push({ ...t, title: t.title === null ? null : of(t.title), rows });
     }
@@ -166,16 +201,20 @@ function join(raw: RawPage, more: RawPage): void {
 
 export function readPage(texts: string[]): Page {
   const [raw, ...more] = texts.map((x) => JSON.parse(x) as RawPage);
-  for (const r of [raw, ...more]) if (r.format !== 1) throw new Error(`the data has format ${r.format}; this script reads 1`);
+  for (const r of [raw, ...more]) if (r.format !== 2) throw new Error(`the data has format ${r.format}; this script reads 2`);
   for (const m of more) join(raw, m);
   const s = raw.strings;
   return {
     title: raw.title, program: raw.program, source: raw.source !== false, strings: s,
     docs: raw.documents.map((d) => readDocument(d, s)), cube: raw.cube ?? null, wall: raw.wall ?? null,
-    functions: (raw.functions ?? []).map((f) => ({
-      name: s[f.function] ?? "", dso: s[f.dso] ?? "", doc: readDocument(f.document, s),
-      graph: f.graph ?? null,
-    })),
+    functions: (raw.functions ?? []).map((f) => { // read when they are looked at
+      let doc: Doc | null = null;
+      return {
+        name: s[f.function] ?? "", dso: s[f.dso] ?? "",
+        get doc() { return (doc ??= readDocument(f.document, s)); },
+        get graph() { return f.graph ? { ...f.graph, nodes: rowsOf(f.graph.nodes), edges: rowsOf(f.graph.edges) } : null; },
+      };
+    }),
   };
 }
 

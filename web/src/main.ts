@@ -2,7 +2,7 @@
 // main - reads the page's data, chooses the views that it has data for, draws the one of the hash.
 import { onColours, painters } from "./colour";
 import { Cube } from "./cube";
-import { findTable, readPage } from "./data";
+import { findTable, readPage, rowCount } from "./data";
 import { clear, h, safe, tip } from "./dom";
 import { makeFilterBar } from "./filter";
 import { forget } from "./grid";
@@ -60,8 +60,8 @@ function start(texts: string[]): void {
     const rows = findTable(d, "rows");
     if (d.view !== "report" || (rows?.byKey.has("function") && !rows.byKey.has("depth") && !rows.byKey.has("parent"))) d.view = ALONE[d.view] ?? d.view;
   }
-  const cube = page.cube && page.cube.cells.length ? new Cube(page.cube, page.strings) : null;
-  const wall = page.wall && page.wall.cells.length ? new Cube(page.wall, page.strings) : null;
+  const cube = page.cube && rowCount(page.cube.cells) ? new Cube(page.cube, page.strings) : null;
+  const wall = page.wall && rowCount(page.wall.cells) ? new Cube(page.wall, page.strings) : null;
   const functionAt = new Map<string, number>();
   page.functions.forEach((f, i) => {
     functionAt.set(`${f.name}\n${f.dso}`, i);

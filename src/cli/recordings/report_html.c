@@ -15,10 +15,13 @@
 #include "report/cube_view.h"
 #include "report/page_files.h"
 
-#define FUNCTION_PAGES 200   /* at most, without --functions */
-#define CHAIN_ROWS     10000 /* more call chains are in the cube only */
-#define TITLE_MOST     60    /* bytes of a title, about; further words are left out */
-#define OF_ALL	       0.95  /* of the samples: functions that hold them have pages */
+#define FUNCTION_PAGES 200     /* at most, without --functions */
+#define FIRST_PAGES    12      /* however few their samples */
+#define WORTH_PAGE     0.005   /* of the samples, without --functions */
+#define CODE_MOST      900000u /* bytes of their pages, about, without --functions */
+#define CHAIN_ROWS     10000   /* more call chains are in the cube only */
+#define TITLE_MOST     60      /* bytes of a title, about; further words are left out */
+#define OF_ALL	       0.95    /* of the samples: functions that hold them have pages */
 
 enum { N_VIEWS = RESULT_COUNT - 1 }; /* all but functions' own pages */
 
@@ -199,25 +202,35 @@ static int add_function(struct writing *w, const struct weighed *f, struct err *
 	return ret;
 }
 
+/* Without --functions those that somebody may look at: the others' code would be most of the
+ * page. */
+static bool is_worth(const struct weighed *f, size_t i, uint64_t had, uint64_t all, bool said)
+{
+	if (!f->period || (double)had >= OF_ALL * (double)all)
+		return false;
+	return said || i < FIRST_PAGES || (double)f->period >= WORTH_PAGE * (double)all;
+}
+
 static int get_functions(struct writing *w, struct err *err)
 {
-	uint64_t most =
-		OPTION_GIVEN(&w->cli->opt, functions) ? w->cli->opt.functions : FUNCTION_PAGES;
+	const bool said = OPTION_GIVEN(&w->cli->opt, functions);
+	uint64_t most = said ? w->cli->opt.functions : FUNCTION_PAGES;
 	uint64_t all, had = 0;
-	size_t n;
+	size_t n, i = 0;
 	struct weighed *v;
 	int ret = 0;
 
 	if (!w->cube || !most)
 		return 0;
 	v = weigh_functions(w->cube, &n, &all);
-	for (size_t i = 0; i < n && i < most && !ret; i++) {
-		if (!v[i].period || (double)had >= OF_ALL * (double)all)
-			break;
+	for (; i < n && i < most && !ret && is_worth(&v[i], i, had, all, said); i++) {
 		had += v[i].period;
 		cli_progress(w->cli, (double)had / (double)all);
 		ret = add_function(w, &v[i], err);
 	}
+	for (; i < n && v[i].period; i++)
+		w->page.n_more++;
+	w->page.code_most = said ? 0 : CODE_MOST;
 	free(v);
 	return ret;
 }

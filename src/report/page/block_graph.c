@@ -195,11 +195,12 @@ static void describe(struct making *m, struct block *b)
 	char text[160];
 	int n;
 
-	b->heat = m->period ? (double)b->period / (double)m->period : NAN;
+	b->heat = m->period ? round(1000 * (double)b->period / (double)m->period) / 1000 : NAN;
 	n = snprintf(text, sizeof(text), "0x%" PRIx64 "\n%zu instruction%s", b->address, b->n,
 		     b->n == 1 ? "" : "s");
 	if (b->period && n > 0)
-		(void)snprintf(text + n, sizeof(text) - (size_t)n, ", %.1f %%", 100 * b->heat);
+		(void)snprintf(text + n, sizeof(text) - (size_t)n, ", %.1f %%",
+			       100 * (double)b->period / (double)m->period);
 	b->label = arena_strdup(&m->d->a, text);
 	m->d->failed |= !b->label;
 	b->width = 20 + LETTER * (double)strlen(strchr(text, '\n') + 1);
