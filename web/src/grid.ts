@@ -15,6 +15,7 @@ export interface GridOptions {
   rows?: number[];                  // else all
   rowFilter?: (row: number) => boolean;
   link?: (row: number) => string | null; // hash of what Enter opens
+  shown?: (row: number) => string;  // the name as it is shown; the whole one is in the title
   select?: (row: number) => void;
   parents?: Map<string, string>;    // column -> the one it is a part of: opened in place
   extra?: Extra[];                  // columns that are drawn
@@ -399,6 +400,10 @@ export class Grid {
           const above = t.text(p, c) + ".";
           if (text.startsWith(above)) text = text.slice(above.length);
         }
+      }
+      if (this.o.shown) {
+        td.title = text;
+        text = safe(this.o.shown(r)) || text;
       }
       const link = this.o.link?.(r);
       if (link) {

@@ -54,6 +54,10 @@ function chooseViews(c: Context): { tabs: View[]; more: View[] } {
   return tabs.length ? { tabs, more: views.filter((v) => !tabs.includes(v)) } : { tabs: views, more: [] };
 }
 
+// The command as it was typed.
+function told(c: Context): string {
+  return c.doc("summary")?.titles.find((l) => l.label === "command")?.text ?? "";
+}
 function start(texts: string[]): void {
   const page = readPage(texts);
   if (page.docs.every((d) => d.view === page.docs[0].view)) for (const d of page.docs) {
@@ -69,9 +73,10 @@ function start(texts: string[]): void {
     const base = `${f.name}\n${f.dso.replace(/.*\//, "")}`;
     if (!functionAt.has(base)) functionAt.set(base, i);
   });
-  const context: Context = { page, cube, wall, functionAt, doc: (v) => page.docs.find((d) => d.view === v) };
+  const context: Context = { page, cube, wall, functionAt, pages: new Set(), doc: (v) => page.docs.find((d) => d.view === v) };
   const { tabs, more } = chooseViews(context);
   const views = [...tabs, ...more];
+  for (const v of views) context.pages.add(v.id);
   const first = views.find((v) => v.id === "compare") ?? views[0];
   setTitle(page.title);
   openState();
@@ -80,7 +85,7 @@ function start(texts: string[]): void {
   const nav = h("nav", { "aria-label": "views" });
   const main = h("main", { tabindex: -1 });
   const app = h("div", { id: "app" },
-    h("header", null, h("h1", null, safe(page.title)), h("span", { class: "dim" }, safe(page.program)),
+    h("header", null, h("h1", { title: safe(told(context) || page.title) }, safe(page.title)), h("span", { class: "dim" }, safe(page.program)),
       h("button", { type: "button", class: "help", click: help }, "keys (?)")),
     nav, bar.el, main);
   for (const e of [...document.body.children]) if (e.tagName !== "SCRIPT") e.remove();

@@ -236,6 +236,51 @@ async function keys(file) {
   await page.context().close();
 }
 
+// The first page: a sentence, findings with what proves them, all of it without scrolling; what pages were called before; chips.
+async function summary() {
+  const large = { viewport: { width: 1400, height: 900 } };
+  const page = await open(put("summary.html", samplePage({ findings: true })), large);
+  const text = (e) => page.textContent(e);
+  ok((await page.$$("nav > a")).length <= 7 && (await page.$$("nav .more a")).length > 0, "at most seven pages, the rest behind a menu");
+  ok((await text(".headline")).startsWith("62.3 % of the time is in hash_probe, called from main."), "the first page begins with the sentence of the findings", await text("main"));
+  const found = await page.$$eval(".findings li", (v) => v.map((x) => x.textContent));
+  ok(found.length === 3 && found.every((x) => x.includes("±") && x.includes("cyclade ")) && found[2].includes(HOSTILE), "findings have their error and a command", found.join("\n"));
+  const low = await page.$eval(".brief table", (t) => t.getBoundingClientRect().bottom);
+  ok(low <= 900 && (await page.$$(".brief tbody tr")).length === 10, "sentence, findings, time and ten functions are seen at 1400 by 900 without scrolling", low);
+  ok((await page.$$("details.recorded:not([open])")).length === 1, "how it was recorded is folded");
+  for (const [i, view] of [[0, "code"], [1, "memory"], [2, "time"]]) {
+    await show(page, "summary");
+    await page.$$eval(".findings", (v, k) => v[0].children[k].querySelector("a").click(), i);
+    await page.waitForFunction((v) => document.querySelector("main").dataset.view === v, view);
+  }
+  ok(true, "findings lead to the pages that prove them");
+  for (const [old, now] of [["overview", "summary"], ["function", "code"], ["mem", "memory"]]) {
+    await page.evaluate((v) => { location.hash = `view=${v}`; }, old);
+    await page.waitForFunction((v) => document.querySelector("main").dataset.view === v, now);
+  }
+  ok(true, "addresses with the former names of pages lead to them");
+  await page.evaluate(() => { location.hash = "view=functions&thread=100/100,100/102&cpu=1"; });
+  await page.waitForFunction(() => document.querySelectorAll(".chip").length === 4);
+  await page.click(".chip >> nth=0");
+  ok((await hash(page)).thread === "100/102" && (await hash(page)).cpu === "1", "a chip takes one filter away", JSON.stringify(await hash(page)));
+  ok(!page.faults.length, "summary: no console error", page.faults.join("\n"));
+  await page.context().close();
+  const plain = await open(put("merged.html", samplePage({ comms: 3, events: 2 })), large);
+  ok(/^\d+\.\d % ±\d\.\d of the cycles is in hash_probe/.test(await plain.textContent(".headline")), "without findings the hottest function is the sentence", await plain.textContent(".headline"));
+  await show(plain, "functions");
+  const rows = () => plain.$$eval("main .gridbox:first-of-type tbody tr", (v) => v.map((r) => r.children[0].textContent));
+  const once = await rows();
+  ok(once.length === 60 && new Set(once).size === 60, "what three programs ran is one row", once.length);
+  const of = rowsOf(await dataOf(plain), "functions", "rows").filter((r) => r.event === "cycles" && r.function === once[0]);
+  const whole = of.reduce((a, r) => a + r.share, 0) * 100;
+  ok(of.length === 3 && Math.abs(parseFloat(await plain.textContent("main .gridbox tbody td.heat")) - whole) < 0.06, "with its whole share", whole);
+  await plain.selectOption("[name=event]", "instructions");
+  await plain.waitForFunction(() => document.querySelector(".chip")?.textContent.includes("instructions"));
+  ok((await rows()).length === 60 && !(await plain.textContent("main table thead")).includes("called from"), "another event's functions: one row each");
+  ok(!plain.faults.length, "merged: no console error", plain.faults.join("\n"));
+  await plain.context().close();
+}
+
 // Sums under filters against sums made here, from the same cells.
 async function filters(file, data) {
   const page = await open(file);
@@ -612,7 +657,7 @@ if (!given.length || process.argv.includes("--own")) {
     ["many threads", put("threads.html", samplePage({ threads: 300, cpus: 128 }))],
     ["one function", put("one.html", samplePage({ functions: 1, chains: 1, cells: 3 }))]);
   jobs.unshift(
-    intervals, () => keys(file), () => filters(file, samplePage({ diff: true })), () => wall(file, samplePage({ diff: true })), () => hostile(file), () => unseen("unseen", samplePage({ diff: true })),
+    intervals, summary, () => keys(file), () => filters(file, samplePage({ diff: true })), () => wall(file, samplePage({ diff: true })), () => hostile(file), () => unseen("unseen", samplePage({ diff: true })),
     () => fast(samplePage({ functions: 5000, chains: 20000, cells: 80000, threads: 64, cpus: 16, bins: 480 })), manyRows, manyInstructions,
     () => paper("all", put("paper.html", samplePage({ diff: true, functions: 3000 }))));
 }

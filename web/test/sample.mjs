@@ -53,7 +53,7 @@ const TREE = [["retiring", null, 0.186], ["frontend", null, 0.061], ["bad_specul
   ["backend.memory.l3_latency", "backend.memory", 0.098], ["backend.memory.other", "backend.memory", 0.065], ["backend.core.divider", "backend.core", null]];
 const NAMES = ["hash_probe", "memcpy_evex_unaligned", "parse_row", "main", "qsort_r", "read_block", "std::vector<int, std::allocator<int> >::push_back(int&&)", "page_fault", HOSTILE, "emit"];
 
-export function samplePage({ functions = 60, threads = 6, cpus = 4, bins = 120, chains = 400, cells = 4000, time = true, lbr = true, account = true, tree = true, diff = false, cube = true, instructions = 160 } = {}) {
+export function samplePage({ functions = 60, threads = 6, cpus = 4, bins = 120, chains = 400, cells = 4000, time = true, lbr = true, account = true, tree = true, diff = false, cube = true, instructions = 160, findings = false, comms = 1, events = 1 } = {}) {
   seed = 7;
   const S = new Strings();
   const name = (i) => NAMES[i] ?? `function_${i}`;
@@ -66,13 +66,22 @@ export function samplePage({ functions = 60, threads = 6, cpus = 4, bins = 120, 
       ["multiplexing", "4 counter groups shared the PMU (24-26 % each); shares are good to +-1.3"], ["symbols", "libfoo.so is stripped: 3.1 % of samples have no name", true]],
     notes: ["call chains: 4.9 % are broken (no frame pointers)"],
   }));
+  if (findings) documents.unshift(doc(S, "findings", "cyclade.findings/1", [
+    table(S, "headline", ["text text", "share share error", "function text", "dso text"], [["62.3 % of the time is in hash_probe, called from main.", { v: 0.623, e: 0.004 }, "hash_probe", "join"]], { one: true }),
+    table(S, "rows", ["rank id", "kind text", "share share error", ...["statement", "function", "dso", "source", "thread", "object", "command", "page"].map((k) => `${k} text`)], [
+      [1, "hot_function", { v: 0.623, e: 0.004 }, "62.3 % of the time is in hash_probe.", "hash_probe", "libc.so.6", "/home/me/join/join.c:214", null, null, "cyclade annotate hash_probe", "code"],
+      [2, "memory", { v: 0.2, e: 0.01 }, "20 % of loads wait for memory.", null, null, null, null, null, "cyclade mem", "memory"],
+      [3, "lock", { v: 0.1, e: 0.02 }, `threads wait for ${HOSTILE}.`, HOSTILE, "join", null, null, HOSTILE, `cyclade report --wait ${HOSTILE}`, "time"]], { main: true })]));
   if (tree) documents.push(doc(S, "tree", "cyclade.tree/2", [table(S, "nodes", ["node text key,flex", "parent text data", "level id", "value share heat,error,why share", "unit text", "counted share sparse", "over flag data", "path flag sparse <==", "formula text data", "file text data", "line id data"],
     TREE.map(([n, p, v]) => [n, p, n.split(".").length, v === null ? { v: null, why: "its event was not counted: ex_div_busy is not in this recording" } : { v, e: n.endsWith("other") ? 0.08 : 0.013 }, "slots", 0.25, v > 0.2, v > 0.4, `(${n} = a / b = ${v})`, "zen4.tree", 12]), { main: true })],
   { next: [["cyclade explain dram_latency", "what it means and what usually helps"]] }));
   const shares = Array.from({ length: functions }, (_, i) => 1 / (i + 1.5));
   const sum = shares.reduce((a, b) => a + b, 0);
-  documents.push(doc(S, "functions", "cyclade.report/5", [table(S, "rows", ["samples count", "period count data", "share share error,heat", "dso text key,flex of", "function text key,flex"],
-    shares.map((s, i) => [Math.round((s / sum) * 12712), Math.round((s / sum) * 12712) * 1e6, { v: s / sum, e: 0.004 }, dso(i), name(i)]), { main: true, people: 12, rest: "function" })],
+  // each function once for each event and each program that ran it
+  const many = comms > 1 || events > 1;
+  const names = ["cycles", "instructions"].slice(0, events);
+  documents.push(doc(S, "functions", "cyclade.report/5", [table(S, "rows", [...(many ? ["event text key"] : []), "samples count", "period count data", "share share error,heat", ...(many ? ["comm text key"] : []), "dso text key,flex of", "function text key,flex"],
+    names.flatMap((event) => shares.flatMap((s, i) => Array.from({ length: comms }, (_, k) => [...(many ? [event] : []), Math.round((s / sum / comms) * 12712), Math.round((s / sum / comms) * 12712) * 1e6, { v: s / sum / comms, e: 0.004 }, ...(many ? [`program-${k}`] : []), dso(i), name(i)]))), { main: true, people: 12, rest: "function" })],
   { facts: [["no symbol", "3.1 % of samples"]], next: [["cyclade annotate hash_probe", "which loads, on which source lines"]] }));
   if (account) {
     const leaf = ["cycles", "unstalled", "stalled", "load_latency", "dram", "l3", "branch_mispred", "uops_issued"];

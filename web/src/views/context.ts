@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // context - what views share: the page's data, the cube, links into the page.
 import type { Cube } from "../cube";
-import { findTable, type Doc, type FunctionPage, type Page, type Table } from "../data";
+import { findTable, type Column, type Doc, type FunctionPage, type Page, type Table } from "../data";
 import { h, safe } from "../dom";
 import { seconds } from "../format";
 import { state, type State } from "../state";
@@ -12,6 +12,7 @@ export interface Context {
   wall: Cube | null; // the time of all threads, on the CPU and off it
   doc: (view: string) => Doc | undefined;
   functionAt: Map<string, number>; // "name\ndso" -> its page
+  pages: Set<string>; // ids of the views that the page has
 }
 export interface View {
   id: string; title: string; // of the navigation
@@ -78,6 +79,14 @@ export function heading(text: string, ...more: (Node | null)[]): HTMLElement {
 let pageTitle = "";
 export function setTitle(title: string): void { pageTitle = title; }
 const ALIKE = 4;
+function lost(d: Doc): [Column, number][] {
+  return d.tables.flatMap((t) => t.columns.filter((c) => c.flags.has("loss") && !d.facts.some((f) => f.label.includes(c.head)))
+    .flatMap((c) => Array.from({ length: t.length }, (_, r) => [c, t.number(r, c)] as [Column, number]).filter((x) => x[1] > 0)));
+}
+// What must be seen before figures are believed.
+export function losses(d: Doc): string[] {
+  return [...d.facts.filter((f) => f.marked).map((f) => `${f.label}: ${f.text}`), ...lost(d).map(([c, n]) => `${c.head}: ${n}, ${c.means}`)];
+}
 export function lines(d: Doc): HTMLElement {
   const dl = h("dl", { class: "facts" });
   const said = new Map<string, number>();
@@ -96,8 +105,7 @@ export function lines(d: Doc): HTMLElement {
   for (const l of d.titles) if (l.label) put(l.label, l.text, false);
   for (const l of d.facts) put(l.label, l.text, l.marked);
   for (const n of d.notes) put("note", n, false);
-  for (const t of d.tables) for (const c of t.columns) if (c.flags.has("loss"))
-    for (let r = 0; r < t.length; r++) if (t.number(r, c) > 0 && !d.facts.some((f) => f.label.includes(c.head))) put(c.head, `${t.number(r, c)}: ${c.means}`, true);
+  for (const [c, n] of lost(d)) put(c.head, `${n}: ${c.means}`, true);
   const titles = d.titles.filter((l) => !l.label && l.text !== pageTitle);
   return h("div", null, ...titles.map((l) => h("p", { class: l.marked ? "strong" : null }, safe(l.text))), dl.firstChild ? dl : null);
 }

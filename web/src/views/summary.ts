@@ -1,40 +1,146 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// summary - the strip: what was measured, how far it can be trusted, the tree's first levels and
-// the hottest functions.
-import { findTable } from "../data";
-import { h } from "../dom";
-import { functionsGrid } from "./functions";
+// summary - the first page: what the recording says in a sentence, the findings with what proves them, threads over time, the
+// functions that matter, what threads waited for, the tree. How it was recorded is folded at the end.
+import { nth } from "../colour";
+import { findTable, type Doc, type Table } from "../data";
+import { h, safe } from "../dom";
+import { group, percent, seconds, showError } from "../format";
+import { shortName } from "../names";
+import { filtered, go, quote } from "../state";
+import { cubeNote, functionLink, hashOf, heading, lines, losses, nextCommands, treeTables, wholeNote, type Context, type View } from "./context";
+import { functionsGrid, functionTable } from "./functions";
 import { oneRow } from "./generic";
-import { cubeNote, hashOf, lines, nextCommands, treeTables, type View } from "./context";
+import { timeStrip } from "./time";
 import { icicle } from "./tree";
-import { filtered, go } from "../state";
 
+const TEN = 10;
+
+// A sentence with the name of the function in it as it is shown elsewhere.
+function sentence(text: string, name: string): (Node | string)[] {
+  const short = name && shortName(name);
+  const at = name ? text.indexOf(name) : -1;
+  return at < 0 ? [safe(text)] : [safe(text.slice(0, at)), h("span", { class: "code", title: safe(name) }, safe(short)), safe(text.slice(at + name.length))];
+}
+// Where the page proves what it says.
+function proof(c: Context, page: string, name: string, dso: string): string | null {
+  if (page === "code") {
+    const link = functionLink(c, name, dso);
+    if (link) return link;
+    page = "functions";
+  }
+  if (!c.pages.has(page)) return null;
+  return hashOf({ view: page, sort: "", search: page === "functions" && name ? `^${quote(name)}$` : "" });
+}
+function shareOf(t: Table, r: number): HTMLElement | null {
+  const share = t.column("share");
+  const v = t.value(r, share);
+  if (!share || typeof v !== "number") return null;
+  return h("b", null, percent(v), h("span", { class: "err" }, ` ${showError("share", v, t.error(r, share))}`));
+}
+function findings(c: Context, d: Doc): HTMLElement {
+  const t = findTable(d, "rows");
+  const of = (r: number, key: string): string => t!.text(r, t!.column(key));
+  const list = h("ol", { class: "findings" });
+  for (let r = 0; t && r < t.length && r < 5; r++) {
+    const name = of(r, "function"), page = of(r, "page"), link = proof(c, page, name, of(r, "dso"));
+    list.append(h("li", null, h("p", null, ...sentence(of(r, "statement"), name)),
+      h("p", { class: "dim" }, shareOf(t, r), link ? h("a", { href: link }, safe(`see ${page}`)) : null, of(r, "source") ? h("span", { class: "code" }, safe(of(r, "source").replace(/.*\//, ""))) : null,
+        of(r, "command") ? h("code", null, safe(of(r, "command"))) : null)));
+  }
+  return list.firstChild ? list : h("div", null, ...d.notes.map((n) => h("p", null, safe(n))));
+}
+// The sentence of the findings; where there is none, the hottest function.
+function headline(c: Context): HTMLElement | null {
+  const said = findTable(c.doc("findings"), "headline");
+  if (said?.length && said.text(0, said.column("text"))) {
+    const name = said.text(0, said.column("function"));
+    const link = name ? functionLink(c, name, said.text(0, said.column("dso"))) : null;
+    return h("p", { class: "headline" }, ...sentence(said.text(0, said.column("text")), name), link ? h("a", { href: link, class: "see" }, "its code") : null);
+  }
+  const f = functionTable(c);
+  const fn = f?.table.column("function"), share = f?.table.column("share");
+  if (!f || !fn || !share || !f.table.length || isNaN(f.table.error(0, share))) return null;
+  const t = f.table, name = t.text(0, fn), dso = t.text(0, t.column("dso")), unit = c.cube && c.cube.event === f.event ? c.cube.unit : "";
+  const link = functionLink(c, name, dso), caller = t.text(0, t.column("caller")).replace(/ \d+ %$/, ""), at = t.text(0, t.column("at"));
+  const words = h("span", { class: "code", title: safe(`${name}\n${dso}`) }, safe(shortName(name)));
+  return h("p", { class: "headline" }, percent(t.number(0, share)), h("span", { class: "err" }, ` ${showError("share", t.number(0, share), t.error(0, share))} `),
+    `of the ${unit === "ns" ? "time" : unit === "cycles" ? "cycles" : `samples of ${safe(f.event)}`} is in `, link ? h("a", { href: link }, words) : words, at ? safe(`, mostly at ${at}`) : null, caller ? safe(`, called from ${caller}`) : null, ".");
+}
+// How much was measured, where, and what makes it doubtful.
+function measured(c: Context): HTMLElement {
+  const r = findTable(c.doc("summary"), "recording") ?? findTable(c.doc("functions"), "recording");
+  const of = (key: string): string => (r?.length ? r.text(0, r.column(key)) : "");
+  const parts: string[] = [];
+  if (c.cube) parts.push(`${group(c.cube.raw.samples)} samples of ${c.cube.event}`);
+  const threads = Math.max(c.cube?.threads.length ?? 0, c.wall?.threads.length ?? 0);
+  if (threads > 1) parts.push(`${group(threads)} threads`);
+  if (r?.length && !isNaN(r.number(0, r.column("seconds")))) parts.push(seconds(r.number(0, r.column("seconds"))));
+  const where = [of("host"), of("cpu") || of("arch")].filter(Boolean).join(", ");
+  if (where) parts.push(where);
+  const bad = [...new Set([c.doc("summary"), c.doc("functions"), c.doc("account")].flatMap((d) => (d ? losses(d) : [])))];
+  return h("div", null, parts.length ? h("p", { class: "dim" }, safe(parts.join(" · "))) : null, ...bad.slice(0, 4).map((x) => h("p", { class: "bad" }, `! ${safe(x)}`)));
+}
+const STATES: [string, string, number][] = [["running", "on a CPU", 2], ["runnable", "waiting for a CPU", 3], ["blocked", "blocked", 0], ["unknown", "not known", 5]];
+function waits(c: Context, d: Doc): HTMLElement | null {
+  const sum = findTable(d, "summary"), threads = findTable(d, "threads"), objects = findTable(d, "objects"), reasons = findTable(d, "reasons");
+  if (!sum?.length || !(sum.number(0, sum.column("seconds")) > 0)) return null;
+  const all = sum.number(0, sum.column("seconds"));
+  const parts = STATES.map(([key, words, colour]) => ({ words, colour, v: sum.number(0, sum.column(`${key}_seconds`)) || 0 })).filter((p) => p.v > 0);
+  const bar = h("div", { class: "states", role: "img", "aria-label": parts.map((p) => `${p.words} ${percent(p.v / all)}`).join(", ") });
+  const legend = h("p", { class: "legend" });
+  for (const p of parts) {
+    const i = h("i"), l = h("i");
+    i.style.width = `${(p.v / all) * 100}%`;
+    i.style.backgroundColor = l.style.backgroundColor = nth(p.colour);
+    bar.append(i);
+    legend.append(h("span", null, l, `${p.words} ${percent(p.v / all)}`));
+  }
+  const box = h("section", null, heading(`What ${group(sum.number(0, sum.column("thread_count")))} threads did `, c.pages.has("wait") ? h("a", { href: hashOf({ view: "wait", sort: "", search: "" }) }, "all waits") : null), bar, legend);
+  const list = h("ul", { class: "waits" });
+  const text = (t: Table, r: number, key: string): string => t.text(r, t.column(key));
+  const much = (t: Table, r: number): number => t.number(r, t.column("seconds"));
+  // the reasons with most time, each with what was waited for most
+  const rows = (t: Table | undefined, keep: (r: number) => boolean, n: number): number[] => Array.from({ length: t?.length ?? 0 }, (_, r) => r).filter(keep).sort((a, b) => much(t!, b) - much(t!, a)).slice(0, n);
+  for (const r of rows(reasons, (r) => text(reasons!, r, "state") !== "running" && much(reasons!, r) > all / 100, 4)) {
+    const what = rows(objects, (k) => text(objects!, k, "reason") === text(reasons!, r, "reason") && much(objects!, k) > all / 100, 2);
+    list.append(h("li", null, h("b", null, seconds(much(reasons!, r))), safe(` ${text(reasons!, r, "reason")}: ${text(reasons!, r, "means")}`),
+      what.length ? h("ul", null, ...what.map((k) => h("li", null, h("b", null, seconds(much(objects!, k))), safe(` ${shortName(text(objects!, k, "object"))}`),
+        text(objects!, k, "caller") ? safe(`, in ${shortName(text(objects!, k, "caller"))}`) : null))) : null));
+  }
+  if (list.firstChild) box.append(list);
+  let most = -1;
+  const off = (r: number): number => threads!.number(r, threads!.column("seconds")) - threads!.number(r, threads!.column("running_seconds"));
+  for (let r = 0; threads && r < threads.length; r++) if (most < 0 || off(r) > off(most)) most = r;
+  if (most >= 0) box.append(h("p", null, "waited longest: ", h("b", null, safe(`${text(threads!, most, "comm")} ${text(threads!, most, "tid")}`)),
+    safe(`, ${seconds(off(most))} of ${seconds(threads!.number(most, threads!.column("seconds")))}, mostly ${text(threads!, most, "reason") || "for unknown reasons"} ${shortName(text(threads!, most, "object"))}`)));
+  return box;
+}
 export const summaryView: View = {
   id: "summary", title: "summary",
   draw(root, c) {
-    const summary = c.doc("summary");
-    const functions = c.doc("functions");
-    const left = h("section", { class: "strip" });
-    for (const d of [summary, c.doc("tree") ?? functions]) if (d) left.append(lines(d));
-    if (!summary) {
-      const r = findTable(functions ?? c.page.docs[0], "recording");
-      if (r?.one && r.length) left.append(oneRow(r));
-    }
-    root.append(h("h2", null, "Summary"), left);
-    const tree = treeTables(c).find((x) => !x.table.byKey.has("time"));
+    const found = c.doc("findings"), head = headline(c), wait = c.doc("wait"), tree = treeTables(c).find((x) => !x.table.byKey.has("time"));
+    if (head) root.append(head);
+    root.append(measured(c));
+    const note = filtered() ? cubeNote(c) : null, whole = found || wait || tree ? wholeNote() : null;
+    if (note) root.append(note);
+    if (whole) root.append(whole);
+    const strip = c.cube?.hasTime ? h("section", null, heading("Threads over time ", h("a", { href: hashOf({ view: "time" }) }, "time")), timeStrip(c, 190)) : null;
+    const first = found ? h("section", null, heading("Findings"), findings(c, found)) : null;
+    if (first || strip) root.append(h("div", { class: first && strip ? "halves" : null }, first, strip));
+    const f = functionTable(c);
+    const table = f?.table.length ? h("section", { class: "brief" }, heading("Functions that matter ", h("a", { href: hashOf({ view: "functions", sort: "", search: "" }) }, f.table.length > TEN ? `all ${group(f.table.length)}` : "functions")), functionsGrid(c, false, TEN)) : null;
+    const beside = wait ? waits(c, wait) : null;
+    if (table || beside) root.append(h("div", { class: table && beside ? "halves wide" : null }, table, beside));
     if (tree) {
-      root.append(h("h2", null, "Where the cycles went ", h("a", { href: hashOf({ view: "tree" }) }, "tree")),
+      root.append(heading("Where the cycles went ", h("a", { href: hashOf({ view: "tree" }) }, "tree")),
         icicle(tree.table, (r) => go({ view: "tree", node: tree.table.text(r, tree.table.column("node")) })).el);
     }
-    if (functions || c.cube) {
-      root.append(h("h2", null, "Hottest functions ", h("a", { href: hashOf({ view: "functions" }) }, "all")));
-      const note = filtered() ? cubeNote(c) : null;
-      if (note) root.append(note);
-      root.append(functionsGrid(c, false, 15));
-    }
-    for (const d of c.page.docs) {
-      const next = nextCommands(d);
-      if (next) { root.append(next); break; }
-    }
+    const next = [c.doc("functions"), ...c.page.docs].flatMap((d) => (d && d !== c.doc("summary") ? nextCommands(d) ?? [] : []))[0];
+    if (next) root.append(next);
+    const box = h("details", { class: "recorded" }, h("summary", null, "how it was recorded"));
+    for (const d of [c.doc("summary"), c.doc("functions")]) if (d) box.append(lines(d));
+    const r = c.doc("summary") ? undefined : findTable(c.doc("functions") ?? c.page.docs[0], "recording");
+    if (r?.one && r.length) box.append(oneRow(r));
+    if (box.childElementCount > 1) root.append(box);
   },
 };
