@@ -55,7 +55,7 @@ struct mux; /* mux.h */
 enum profile_stacks_how {
 	STACKS_NONE,
 	STACKS_MERGED, /* those of the same thread, event and chain are one */
-	STACKS_EACH,   /* one by one, with their times: 72 bytes of memory each */
+	STACKS_EACH,   /* one by one, with their times and CPUs: 80 bytes of memory each */
 	/* Those of one event, in no order, most of the same chain, thread, CPU and bin as one;
 	 * nothing else is looked at: there are no rows and no sums. */
 	STACKS_CELLS,

@@ -42,6 +42,7 @@ struct stack_sample {
 	uint64_t time; /* as feed_time(); 0 with STACKS_MERGED */
 	uint64_t n, period;
 	uint32_t event, node, thread;
+	uint32_t cpu; /* UINT32_MAX: not recorded, or STACKS_MERGED */
 };
 
 /* With STACKS_CELLS: samples of a chain at a place in a bin. There may be several of the same. */

@@ -94,6 +94,7 @@ COMMANDS = [
     ["diff", "--format", "csv", "whole.data", "FILE"], ["sum", "whole.data", "FILE"], ["sum", "-j", "FILE", "whole.data"],
     ["sql", "FILE", "select 1"], ["sql", "--format", "csv", "FILE", "select ended_how from losses"],
     ["export", "--pprof", "-o", "OUT", "FILE"], ["export", "--firefox", "-o", "OUT", "FILE"], ["export", "--folded", "-o", "OUT", "FILE"],
+    ["export", "--perfetto", "-o", "OUT", "FILE"],
     ["export", "--folded", "-o", "OUT", "whole.data", "FILE"], ["export", "--autofdo", "--text", "-o", "OUT", "FILE"],
     ["export", "--autofdo", "-o", "OUT", "FILE"], ["export", "--bolt", "-o", "OUT", "FILE"], ["export", "--propeller", "-o", "OUT", "FILE"],
     ["export", "--symbol-order", "-o", "OUT", "FILE"],

@@ -103,6 +103,7 @@ sql F 'SELECT * FROM compare'
 view F
 export --pprof -o O F
 export --firefox -o O F
+export --perfetto -o O F
 export --bolt -o O F
 export --propeller -o O F
 export --autofdo --text -o O F

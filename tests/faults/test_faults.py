@@ -97,6 +97,7 @@ READS = {
     "list, own events": "list ibs -j --ibs-events own.events",
     "pprof": "export --no-cache --pprof -o O -i unwound",
     "firefox": "export --no-cache --firefox -o O -i chains",
+    "perfetto": "export --no-cache --perfetto -o O -i waits",
     "bolt": "export --no-cache --bolt -o O -i branches",
     "folded, two": "export --no-cache --folded chains plain",
     "import": "stat --import counts.csv --model ivb",

@@ -61,6 +61,7 @@ static const char *const rows[] = {
 	"stat --import @ --model spr -I 100",
 	"export --pprof -o /dev/null -i @",
 	"export --firefox -o /dev/null -i @",
+	"export --perfetto -o /dev/null -i @",
 	"export --folded -i @",
 	"export --bolt -o /dev/null -i @",
 	"export --autofdo --text -o /dev/null -i @",

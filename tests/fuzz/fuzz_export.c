@@ -63,7 +63,9 @@ static void build(const struct pd *rec, struct spaces *sp, enum profile_stacks_h
 					.chain_inline = true,
 					.stacks = how,
 					.threads = 1 };
-	struct export_in in = { .images = spaces_images(sp), .source = view_source_of(rec) };
+	struct export_in in = {
+		.images = spaces_images(sp), .source = view_source_of(rec), .rec = rec, .spaces = sp
+	};
 	struct buf out = BUF_INIT;
 	struct err err = ERR_INIT;
 	struct profile *p;
@@ -84,6 +86,7 @@ static void both(const struct pd *rec, struct spaces *sp)
 {
 	build(rec, sp, STACKS_MERGED, export_pprof);
 	build(rec, sp, STACKS_EACH, export_firefox);
+	build(rec, sp, STACKS_EACH, export_perfetto);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

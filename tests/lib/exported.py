@@ -166,3 +166,132 @@ class Firefox:
             at += d
             out.append(at)
         return out
+
+
+class Perfetto:
+    """A Perfetto trace, read by the numbers of github.com/google/perfetto's .proto files. Fields that
+    this reader does not know are errors, names must be defined before they are used.
+
+    threads {tid: (pid, name)}, processes {pid: name}, states [(time, tid, state, cpu, comm)],
+    slices [(tid, from, until, name, category, notes)], samples [(event, time, cpu, pid, tid, frames
+    outermost first, count)], counts {track name: [(time, value)]}, facts {}, clocks"""
+
+    PACKET = {6, 8, 10, 11, 12, 13, 59, 60, 66, 87, 117}
+    STATES = {0: "unknown", 2: "runnable", 3: "running", 4: "sleep", 6: "stopped", 7: "dead"}
+
+    def __init__(self, data):
+        self.names, self.seen, self.track = {}, set(), {}
+        self.threads, self.processes, self.events = {}, {}, {}
+        self.states, self.slices, self.samples, self.counts = [], [], [], {}
+        self.facts, self.clocks, self.primary, self.open = {}, {}, None, {}
+        for f, v in message(data):
+            assert f == 1, "a trace is packets"
+            self.packet(message(v))
+        assert not any(self.open.values()), "all slices end"
+
+    def one(self, fields, known):
+        assert {f for f, _ in fields} <= known, "unknown fields %s" % sorted({f for f, _ in fields} - known)
+        got = dict(fields)
+        assert len(got) == len(fields), "a field twice"
+        return got
+
+    def packet(self, fields):
+        p = self.one(fields, self.PACKET)
+        seq = p[10]
+        if p.get(13) == 1:
+            assert seq not in self.seen and p.get(87) == 1
+            self.seen.add(seq)
+        else:
+            assert p.get(13) == 2 and seq in self.seen, "names are numbered from a first packet on"
+        for f, v in message(p.get(12, b"")):
+            self.intern(seq, f, message(v))
+        if 59 in p:
+            base = dict(message(dict(message(dict(message(p[59]))[12]))[1]))
+            self.events[seq] = base[10].decode()
+        if 60 in p:
+            self.descriptor(message(p[60]))
+        if 6 in p:
+            for f, v in message(p[6]):
+                if f == 1:
+                    self.clocks[dict(message(v))[1]] = dict(message(v))[2]
+                else:
+                    self.primary = v
+        if 11 in p:
+            self.event(seq, p[8], message(p[11]))
+        if 117 in p:
+            s = self.one(message(p[117]), {1, 2, 3, 4})
+            self.states.append((p[8], s[3], self.STATES[s[4]], s.get(1, 0), s[2].decode()))
+        if 66 in p:
+            self.sample(seq, p[8], self.one(message(p[66]), {1, 2, 3, 4, 5, 6}))
+
+    def intern(self, seq, table, fields):
+        iid = dict(fields)[1]
+        assert iid and (seq, table, iid) not in self.names
+        if table == 7:
+            v = [x for f, x in fields if f == 2]
+            assert all((seq, 6, x) in self.names for x in v)
+        elif table == 6:
+            v = self.one(fields, {1, 2, 3, 4, 5, 6})
+            assert (seq, 19, v[3]) in self.names and (seq, 5, v[2]) in self.names and 4 in v
+            assert 5 not in v or (seq, 18, v[5]) in self.names
+        elif table == 19:
+            v = self.one(fields, {1, 2, 7})
+            assert (seq, 17, v[7]) in self.names and (2 not in v or (seq, 16, v[2]) in self.names)
+        else:
+            assert table in (1, 2, 3, 5, 16, 17, 18)
+            v = self.one(fields, {1, 2})[2]
+            v = v if table == 16 else v.decode("utf-8")
+        self.names[seq, table, iid] = v
+
+    def descriptor(self, fields):
+        d = self.one(fields, {1, 2, 3, 4, 5, 8})
+        assert d[1] not in self.track
+        if 3 in d:
+            m = self.one(message(d[3]), {1, 6})
+            self.track[d[1]] = ("process", m[1])
+            self.processes[m[1]] = m[6].decode()
+        elif 4 in d:
+            m = self.one(message(d[4]), {1, 2, 5})
+            assert self.track[d[5]] == ("process", m[1])
+            self.track[d[1]] = ("thread", m[2])
+            self.threads[m[2]] = (m[1], m[5].decode())
+        elif 8 in d:
+            assert dict(message(d[8])) == {3: 2}
+            self.track[d[1]] = ("counter", d[2].decode())
+        else:
+            self.track[d[1]] = ("own", d[2].decode())
+
+    def notes(self, seq, fields):
+        out = {}
+        for f, v in fields:
+            if f == 4:
+                m = dict(message(v))
+                name = m[10].decode() if 10 in m else self.names[seq, 3, m[1]]
+                out[name] = m[6].decode() if 6 in m else bool(m[2])
+        return out
+
+    def event(self, seq, time, fields):
+        e = self.one([x for x in fields if x[0] != 4], {3, 9, 10, 11, 23, 30})
+        kind, at = self.track[e[11]]
+        if e[9] == 4:
+            assert kind == "counter"
+            self.counts.setdefault(at, []).append((time, e[30]))
+        elif e[9] == 3:
+            assert kind == "own"
+            self.facts = self.notes(seq, fields)
+        elif e[9] == 1:
+            assert kind == "thread" and not self.open.get(at), "waits of a thread do not overlap"
+            self.open[at] = (at, time, self.names[seq, 2, e[10]], self.names[seq, 1, e[3]], self.notes(seq, fields))
+        else:
+            assert e[9] == 2 and set(e) == {9, 11}
+            tid, start, name, category, notes = self.open[at]
+            assert time > start
+            self.open[at] = None
+            self.slices.append((tid, start, time, name, category, notes))
+
+    def sample(self, seq, time, s):
+        frames = []
+        for i in self.names[seq, 7, s[4]]:
+            f = self.names[seq, 6, i]
+            frames.append(self.names[seq, 5, f[2]])
+        self.samples.append((self.events[seq], time, s.get(1), s.get(2), s.get(3), frames, s[6]))

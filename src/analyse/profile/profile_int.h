@@ -256,7 +256,7 @@ const struct tally *walk_cut(const struct walk *k); /* CHAIN_CUTS of each event 
 struct stack_kept {
 	uint64_t time, period;
 	struct walk_chain *chain;
-	uint32_t party, n;
+	uint32_t party, n, cpu;
 };
 struct stack_keep {
 	VEC(struct stack_kept) v;
@@ -264,7 +264,7 @@ struct stack_keep {
 	bool merge;
 };
 int stack_keep(struct stack_keep *k, struct walk_chain *c, uint32_t party, uint64_t time,
-	       uint64_t period) MUST_USE;
+	       uint32_t cpu, uint64_t period) MUST_USE;
 struct stack_keep *walk_kept(struct walk *k);
 
 /* The same as cells. */

@@ -12,7 +12,7 @@
 #include "base/big.h"
 
 int stack_keep(struct stack_keep *k, struct walk_chain *c, uint32_t party, uint64_t time,
-	       uint64_t period)
+	       uint32_t cpu, uint64_t period)
 {
 	uint64_t h = hash_pair((uint64_t)(uintptr_t)c ^ hash_u64(time), party);
 	uint32_t idx;
@@ -29,7 +29,7 @@ int stack_keep(struct stack_keep *k, struct walk_chain *c, uint32_t party, uint6
 	if (k->v.n >= ITAB_NONE - 1 || vec_reserve(&k->v, k->v.n + 1) ||
 	    (k->merge && itab_put(&k->at, h, k->v.n)))
 		return -1;
-	k->v.v[k->v.n++] = (struct stack_kept){ time, period, c, party, 1 };
+	k->v.v[k->v.n++] = (struct stack_kept){ time, period, c, party, 1, cpu };
 	return 0;
 }
 

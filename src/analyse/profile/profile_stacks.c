@@ -205,6 +205,7 @@ static int by_time(const void *va, const void *vb)
 	ORDER(a->event, b->event);
 	ORDER(a->node, b->node);
 	ORDER(a->period, b->period);
+	ORDER(a->cpu, b->cpu);
 	return 0;
 }
 
@@ -313,13 +314,13 @@ static int order_samples(struct stacking *st, struct err *err)
 		struct stack_keep *k = walk_kept(st->sc->worker[w].walk);
 
 		vec_each (&k->v, const struct stack_kept *, o)
-			s->sample[s->n_samples++] =
-				(struct stack_sample){ o->time,
-						       o->n,
-						       o->period,
-						       o->chain->event,
-						       (uint32_t)o->chain->hi,
-						       st->thread[w][o->party] };
+			s->sample[s->n_samples++] = (struct stack_sample){ o->time,
+									   o->n,
+									   o->period,
+									   o->chain->event,
+									   (uint32_t)o->chain->hi,
+									   st->thread[w][o->party],
+									   o->cpu };
 		vec_free(&k->v);
 	}
 	if (!merge && n > 1)

@@ -401,10 +401,13 @@ static int chain_count(struct walk *k, struct walk_chain *c, uint64_t period)
 
 /* The sample is of that chain. */
 static int take_sample(struct walk *k, struct walk_chain *c, const struct pass_thread *who,
-		       uint64_t time, uint64_t period)
+		       uint64_t time, uint32_t cpu, uint64_t period)
 {
+	bool each = k->how == STACKS_EACH;
+
 	if (k->how != STACKS_NONE)
-		return stack_keep(&k->keep, c, who->tag, k->how == STACKS_EACH ? time : 0, period);
+		return stack_keep(&k->keep, c, who->tag, each ? time : 0, each ? cpu : UINT32_MAX,
+				  period);
 	return chain_count(k, c, period);
 }
 
@@ -428,7 +431,7 @@ static int take_waiting(struct walk *k, const struct waiting *s, struct walk_cha
 	uint64_t from = 0, until = UINT64_MAX;
 
 	if (k->how != STACKS_CELLS)
-		return take_sample(k, c, &s->who, s->time, s->period);
+		return take_sample(k, c, &s->who, s->time, s->cpu, s->period);
 	seek_site(k, &s->who, &s->leaf, 0, s->time, &from, &until);
 	if (end_seeking(k))
 		return -1;
@@ -461,7 +464,7 @@ static int count_by_sites(struct walk *k, const struct pass_thread *who, uint64_
 	}
 	if (k->how == STACKS_CELLS)
 		return take_cell(k, idx, leaf, who, time, cpu, period);
-	return take_sample(k, c, who, time, period);
+	return take_sample(k, c, who, time, cpu, period);
 }
 
 /* Counts a chain that its key does not lead to, or does no longer: c, with the number idx. */

@@ -14,6 +14,7 @@
 
 static int write_pprof(struct exporting *x, struct err *err);
 static int write_firefox(struct exporting *x, struct err *err);
+static int write_perfetto(struct exporting *x, struct err *err);
 
 static const struct format {
 	const char *name;
@@ -33,6 +34,8 @@ static const struct format {
 	  export_write_order },
 	{ "pprof", offsetof(struct options, pprof), true, false, false, false, write_pprof },
 	{ "firefox", offsetof(struct options, firefox), false, true, false, false, write_firefox },
+	{ "perfetto", offsetof(struct options, perfetto), true, false, false, false,
+	  write_perfetto },
 	{ "folded", offsetof(struct options, folded), false, false, false, false, NULL },
 };
 
@@ -127,9 +130,9 @@ static int choose_exported(struct exporting *x, const struct format *f, struct e
 /* ---- samples with their chains --------------------------------------------------------------- */
 
 static int build_stacks(struct exporting *x, struct profile **p, enum profile_stacks_how how,
-			struct err *err)
+			struct profile_opts *po, struct err *err)
 {
-	struct profile_opts po = {
+	*po = (struct profile_opts){
 		.key = { KEY_COMM, KEY_PID, KEY_TID },
 		.n_keys = 3,
 		.chains = true,
@@ -138,12 +141,11 @@ static int build_stacks(struct exporting *x, struct profile **p, enum profile_st
 		.stacks = how,
 		.select.event = x->event,
 	};
-
 	if (x->cli->opt.max_stack > UINT32_MAX)
 		return err_set(err, ERR_USAGE, "--max-stack is too large");
-	po.max_stack = (uint32_t)x->cli->opt.max_stack;
-	return recording_select(&x->r, x->cli, &po, err) ||
-			       profile_build(p, x->r.rec, x->r.spaces, &po, err)
+	po->max_stack = (uint32_t)x->cli->opt.max_stack;
+	return recording_select(&x->r, x->cli, po, err) ||
+			       profile_build(p, x->r.rec, x->r.spaces, po, err)
 		       ? -1
 		       : 0;
 }
@@ -174,16 +176,21 @@ static void tell_losses(const struct exporting *x, const struct profile *p)
 		cli_note(x->cli, "%" PRIu64 " samples could not be read", bad);
 }
 
-static int write_stacks(struct exporting *x, enum profile_stacks_how how,
+static int write_stacks(struct exporting *x, enum profile_stacks_how how, const struct wait *wait,
 			int (*write)(struct buf *, const struct export_in *, struct err *),
 			struct err *err)
 {
 	const struct pd_info *info = pd_info(x->r.rec);
-	struct export_in in = { .images = x->r.images };
+	struct profile_opts po;
+	struct export_in in = { .images = x->r.images,
+				.rec = x->r.rec,
+				.spaces = x->r.spaces,
+				.select = &po.select,
+				.wait = wait };
 	struct profile *p = NULL;
 	int ret;
 
-	if (build_stacks(x, &p, how, err))
+	if (build_stacks(x, &p, how, &po, err))
 		return -1;
 	in.profile = p;
 	in.ended = pd_losses(x->r.rec)->partial ? pd_losses(x->r.rec)->ended : NULL;
@@ -202,7 +209,7 @@ static int write_stacks(struct exporting *x, enum profile_stacks_how how,
 
 static int write_pprof(struct exporting *x, struct err *err)
 {
-	return write_stacks(x, STACKS_MERGED, export_pprof, err);
+	return write_stacks(x, STACKS_MERGED, NULL, export_pprof, err);
 }
 
 static int write_firefox(struct exporting *x, struct err *err)
@@ -216,7 +223,51 @@ static int write_firefox(struct exporting *x, struct err *err)
 				 "%" PRIu64 " samples are more than the Firefox profiler likes: "
 				 "--only-pid, --only-tid and --comm choose",
 				 ev[i].samples);
-	return write_stacks(x, STACKS_EACH, export_firefox, err);
+	return write_stacks(x, STACKS_EACH, NULL, export_firefox, err);
+}
+
+static int export_waits(struct exporting *x, struct wait **out, struct err *err)
+{
+	struct profile_opts po = { 0 };
+	struct wait_opts wo;
+
+	if (recording_select(&x->r, x->cli, &po, err))
+		return -1;
+	wo = (struct wait_opts){ po.select, po.progress, po.progress_ctx };
+	return wait_build(out, x->r.rec, x->r.spaces, &wo, err);
+}
+
+/* What the trace could have, and this recording has not. */
+static void tell_missing(const struct exporting *x, bool waits)
+{
+	const struct view_source source = view_source_of(x->r.rec);
+	struct buf b = BUF_INIT;
+
+	if (!waits)
+		buf_puts(&b, "; switches and waits (record --wait)");
+	if (!export_has_counts(&source))
+		buf_puts(&b, "; counts (record -e '{a,b}:S')");
+	if (!pd_info(x->r.rec)->has_clock_data)
+		buf_puts(&b, "; the time of day (record -k)");
+	if (b.len)
+		cli_note(x->cli, "left out, because they were not recorded: %s", buf_str(&b) + 2);
+	buf_free(&b);
+}
+
+static int write_perfetto(struct exporting *x, struct err *err)
+{
+	struct wait *wait = NULL;
+	int ret = -1;
+
+	if (!pd_has_time(x->r.rec))
+		return err_set(err, ERR_NOT_FOUND,
+			       "the recording has no times, and a trace is of times");
+	if (!wait_able(x->r.rec) || !export_waits(x, &wait, err)) {
+		tell_missing(x, wait);
+		ret = write_stacks(x, STACKS_EACH, wait, export_perfetto, err);
+	}
+	wait_free(wait);
+	return ret;
 }
 
 /* ---- */

@@ -18,13 +18,18 @@ static inline void proto_varint(struct buf *b, uint64_t v)
 	buf_putc(b, (char)v);
 }
 
+/* For a field of which 0 is not the same as none. */
+static inline void proto_number(struct buf *b, unsigned field, uint64_t v)
+{
+	proto_varint(b, (uint64_t)field << 3);
+	proto_varint(b, v);
+}
+
 /* A missing field means 0. */
 static inline void proto_u64(struct buf *b, unsigned field, uint64_t v)
 {
-	if (!v)
-		return;
-	proto_varint(b, (uint64_t)field << 3);
-	proto_varint(b, v);
+	if (v)
+		proto_number(b, field, v);
 }
 
 static inline void proto_bytes(struct buf *b, unsigned field, const void *p, size_t len)
