@@ -135,6 +135,7 @@ struct cli_out {
 	struct buf_drain drain;
 	struct file_new file;
 	bool machine, begun;
+	uint64_t size;	/* bytes of the whole text, once it was put */
 	struct err err; /* of writing */
 };
 void cli_out_open(struct cli_out *o, struct cli *cli, bool machine);

@@ -504,6 +504,7 @@ static int out_take(void *ctx, const char *p, size_t len)
 	bool first = !o->begun;
 
 	o->begun = true;
+	o->size += len;
 	cli_progress_end(o->cli);
 	if (path && first && begin_file(&o->file, path, &o->err))
 		return -1;
@@ -519,6 +520,7 @@ void cli_out_open(struct cli_out *o, struct cli *cli, bool machine)
 	o->file = (struct file_new)FILE_NEW_NONE;
 	o->machine = machine;
 	o->begun = false;
+	o->size = 0;
 	o->err = (struct err)ERR_INIT;
 	if (machine)
 		o->text.drain = &o->drain;
@@ -530,6 +532,7 @@ int cli_out_put(struct cli_out *o)
 
 	cli_progress_end(o->cli);
 	if (!o->begun) {
+		o->size = o->text.len;
 		code = cli_put(o->cli, &o->text, !o->machine);
 		buf_free(&o->text);
 		return code;

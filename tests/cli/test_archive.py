@@ -57,13 +57,18 @@ def build(to, name="packed_a", *flags):
     return found[1] if found else ""
 
 
+def told(r):
+    """Without the size of a page: it has graphs or not."""
+    return re.sub(r"page\.html: [\d.]+ .?B", "page.html", r.stdout + r.stderr)
+
+
 def results(where, **kw):
     """What each command prints and writes in that directory; the recording is there as `rec`."""
     out = []
     for words in COMMANDS:
         r = ours(*words, cwd=where, **kw)
         page = os.path.join(where, "page.html")
-        text = r.stdout + r.stderr
+        text = told(r)
         if os.path.exists(page):
             with open(page, encoding="utf-8") as f:
                 text += f.read()
@@ -105,7 +110,7 @@ def in_root(words):
     shutil.copy("rec.tar.zst", "root/here/rec")
     r = subprocess.run(["/cyclade", *words], capture_output=True, text=True, errors="replace", stdin=subprocess.DEVNULL, timeout=600,
                        preexec_fn=enter, env=env)
-    text = r.stdout + r.stderr
+    text = told(r)
     if os.path.exists("root/here/page.html"):
         with open("root/here/page.html", encoding="utf-8") as f:
             text += f.read()

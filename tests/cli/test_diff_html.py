@@ -41,7 +41,7 @@ def coloured(flame):
 def flames(d, a, b, *more):
     page = "%s/x.html" % d
     r = run("diff", "--html", page, ",".join(a), ",".join(b), *more)
-    return Flames(page).flames if (r.returncode, r.stdout, r.stderr) == (0, "", "") else r
+    return Flames(page).flames if (r.returncode, r.stdout) == (0, "") and r.stderr.startswith("cyclade: %s: " % page) and r.stderr.count("\n") == 1 else r
 
 
 def near(a, b, of):

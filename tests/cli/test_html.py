@@ -38,7 +38,10 @@ with open(evil, "wb") as f:
     f.write(bytes_)
 
 r = run("report", "--html", "evil.html", evil)
-t.equal((r.returncode, r.stdout, r.stderr), (0, "", ""), "a page is written, and nothing else")
+t.ok(r.returncode == 0 and not r.stdout and re.fullmatch(r"cyclade: evil\.html: [\d.]+ kB(, with the code of .*)?\n", r.stderr), "a page is written; it says where and how large", r.stderr)
+size = os.path.getsize("evil.html")
+t.ok("%.2f kB" % (size / 1000) in r.stderr or "%.1f kB" % (size / 1000) in r.stderr, "as it is", (r.stderr, size))
+t.equal(run("report", "-q", "--html", "quiet.html", evil).stderr, "", "-q: nothing is said")
 p = Page("evil.html")
 sha = [["sha256-" + base64.b64encode(hashlib.sha256(x.encode()).digest()).decode() for x in v] for v in (p.scripts, p.styles)]
 t.equal(p.csp, "default-src 'none'; script-src '%s'; style-src '%s'; img-src data:" % (sha[0][0], sha[1][0]),
@@ -70,6 +73,12 @@ if r.returncode == 0 and run("report", "--html", "true.html", "true.data").retur
 else:
     t.skip("the title of a program", r.stderr)
 
+r = run("record", "-q", "-a", "-e", "cpu-clock", "-o", "machine.data", "--", "sleep", "0.1")
+if r.returncode == 0 and run("report", "--html", "machine.html", "--functions", "0", "machine.data").returncode == 0:
+    t.ok(re.fullmatch(re.escape(os.uname().nodename) + r", all CPUs, [\d.]+ m?s", Page("machine.html").title), "the title of a machine is its name, and for how long", Page("machine.html").title)
+else:
+    t.skip("the title of a machine", r.stderr)
+
 first = p.bytes
 run("report", "--html", "evil.html", evil)
 t.ok(Page("evil.html").bytes == first, "the same recording gives the same bytes")
@@ -89,7 +98,7 @@ os.mkdir("runtime", 0o700)
 where = dict(os.environ, PATH=os.path.abspath("bin") + ":" + os.environ["PATH"], XDG_RUNTIME_DIR=os.path.abspath("runtime"), TMPDIR=tmp.name)
 page = os.path.abspath("runtime/cyclade/evil.data.html")
 r = run("view", evil, env=where)
-t.equal((r.returncode, r.stderr, open("opened", encoding="utf-8").read()), (0, "cyclade: %s\n" % page, page + "\n"), "view opens a page")
+t.equal((r.returncode, r.stderr, open("opened", encoding="utf-8").read()), (0, r.stderr if r.stderr.startswith("cyclade: %s: " % page) and r.stderr.count("\n") == 1 else page, page + "\n"), "view opens a page")
 t.equal(len(p.data["documents"]), len(Page(page).data["documents"]), "with the same views")
 t.equal(oct(os.stat("runtime/cyclade").st_mode & 0o777), "0o700", "in a directory that only its user can enter")
 r = run("view", evil, env=dict(where, FAILS="3"))

@@ -127,11 +127,9 @@ int cmd_view(struct cli *cli)
 		(void)rmdir(path); /* if there is nothing else in it */
 		return code;
 	}
-	if (!show_in_browser(path))
+	if (!show_in_browser(path)) /* report_html() told the path */
 		cli_warn("no browser could be started; open this file in one, here or elsewhere: "
 			 "%s",
 			 path);
-	else
-		cli_note(cli, "%s", path);
 	return EXIT_OK;
 }

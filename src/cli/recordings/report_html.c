@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyse/event_cost.h"
+#include "base/num.h"
 #include "base/text.h"
 #include "base/vec.h"
 #include "base/xalloc.h"
@@ -256,31 +257,77 @@ static const char *hottest_comm(const struct cube *c)
 	return c->thread[most].comm;
 }
 
-/* The program: the recorder's words behind "--", else the hottest thread's name, else the file. */
+/* Words of a program, as many as a title has room for. */
+static void put_program(struct buf *b, const struct pd_info *info, size_t k)
+{
+	text_put_safe(b, path_base(info->cmdline[k]), false);
+	while (++k < info->n_cmdline) {
+		bool fits = b->len + strlen(info->cmdline[k]) < TITLE_MOST;
+
+		buf_putc(b, ' ');
+		text_put_safe(b, fits ? info->cmdline[k] : "...", false);
+		if (!fits)
+			break;
+	}
+}
+
+/* Of a whole machine: its name, and for how long. */
+static void put_machine(struct buf *b, const struct view_source *s)
+{
+	char time[NUM_MAX];
+
+	if (s->info->hostname)
+		text_put_safe(b, s->info->hostname, false);
+	buf_printf(b, "%sall CPUs", b->len ? ", " : "");
+	if (s->has_time)
+		buf_printf(b, ", %s",
+			   num_seconds(time, (double)(s->time_last - s->time_first) / 1e9));
+}
+
+/* The program: the recorder's words behind "--", else the hottest thread's name, else the file. Of
+ * all programs: the machine. */
 static const char *title_of(const struct writing *w, const char *input)
 {
 	const struct view_source s = view_source_of(results_recording(w->all)->rec);
 	const char *comm = w->cube ? hottest_comm(w->cube) : NULL, *title;
 	struct buf b = BUF_INIT;
+	bool all_cpus = false, said;
 	size_t k = 0;
 
-	while (k < s.info->n_cmdline && strcmp(s.info->cmdline[k], "--") != 0)
-		k++;
-	if (k + 1 < s.info->n_cmdline)
-		text_put_safe(&b, path_base(s.info->cmdline[k + 1]), false);
-	else
+	for (; k < s.info->n_cmdline && strcmp(s.info->cmdline[k], "--") != 0; k++)
+		all_cpus |= !strcmp(s.info->cmdline[k], "-a") ||
+			    !strcmp(s.info->cmdline[k], "--all-cpus");
+	said = k + 1 < s.info->n_cmdline;
+	if (all_cpus)
+		put_machine(&b, &s);
+	else if (!said)
 		text_put_safe(&b, comm && *comm && *comm != ':' ? comm : path_base(input), false);
-	for (k += 2; k < s.info->n_cmdline; k++) {
-		bool fits = b.len + strlen(s.info->cmdline[k]) < TITLE_MOST;
-
-		buf_putc(&b, ' ');
-		text_put_safe(&b, fits ? s.info->cmdline[k] : "...", false);
-		if (!fits)
-			break;
+	if (said && (!all_cpus || strcmp(path_base(s.info->cmdline[k + 1]), "sleep") != 0)) {
+		buf_puts(&b, all_cpus ? ": " : "");
+		put_program(&b, s.info, k + 1);
 	}
 	title = b.failed ? NULL : arena_strdup(&w->cli->arena, buf_str(&b));
 	buf_free(&b);
 	return title;
+}
+
+/* Where it is, how large, and what has no place in it. */
+static void say_written(const struct cli *cli, const struct html_page *page, const char *file,
+			uint64_t size)
+{
+	char room[NUM_MAX], pages[NUM_MAX], more[NUM_MAX];
+
+	if (!strcmp(file, "-"))
+		return;
+	if (page->n_more)
+		cli_note(cli,
+			 "%s: %s, with the code of %s functions; %s less hot ones are without "
+			 "code%s",
+			 file, num_bytes(room, size), num_count(pages, (double)page->n_functions),
+			 num_count(more, (double)page->n_more),
+			 OPTION_GIVEN(&cli->opt, functions) ? "" : " (--functions N)");
+	else
+		cli_note(cli, "%s: %s", file, num_bytes(room, size));
 }
 
 int report_html_write(struct cli *cli, const struct html_page *page, const char *file)
@@ -288,12 +335,16 @@ int report_html_write(struct cli *cli, const struct html_page *page, const char 
 	struct cli to = *cli;
 	struct cli_out out;
 	struct err err = ERR_INIT;
+	int code;
 
 	to.opt.output = file;
 	cli_out_open(&out, &to, true);
 	if (html_page_write(&out.text, page, &err))
 		return cli_out_fail(&out, &err);
-	return cli_out_put(&out);
+	code = cli_out_put(&out);
+	if (code == EXIT_OK)
+		say_written(cli, page, file, out.size);
+	return code;
 }
 
 static int gather_page(struct writing *w, const char *input, struct err *err)
