@@ -73,7 +73,7 @@ struct options {
 	struct text_list only_pid, only_tid, at;
 	uint64_t max_stack, limit, functions, line_size;
 	double min;
-	bool wait, wall, concurrency, critical;
+	bool wait, wall, concurrency, critical, findings;
 	bool children, callers, all_registers, mix, chains, json, raw_names, no_source, no_asm;
 	bool no_arrows, no_blocks, bytes, map;
 	/* judge */

@@ -93,7 +93,7 @@ RESULTS = {
     "monitor": [(["--once", "-I", "20"], (0,), False)],
     "compare": [(["-r", "6", "-e", "cs", "-o", "-", "--", "true", "--", "true"], (0,), False)],
     "report": [(["-i", branches], (0,), True), (["-i", calls], (0,), True), (["-g", "-i", fields], (0,), True), (["-b", "-i", branches], (0,), True),
-               (["--account", "-i", account], (0,), True), *[([x, "-i", waits], (0,), True) for x in ("--wait", "--wall", "--concurrency", "--critical")]],
+               (["--account", "-i", account], (0,), True), *[([x, "-i", waits], (0,), True) for x in ("--wait", "--wall", "--concurrency", "--critical", "--findings")]],
     "annotate": [(["-i", branches, made["branches"].function], (0,), True), (["--account", "-i", account, "hot"], (0,), True)],
     "blocks": [(["-i", branches], (0,), True), (["--mix", "-i", branches], (0,), True), (["--chains", "-i", branches], (0,), True), (["-i", near], (0,), True), (["-i", branches, made["branches"].function], (0,), True)],
     "calls": [(["-i", calls], (0,), True), (["-i", calls, "hot_one"], (0,), True)],

@@ -194,7 +194,7 @@ COMMANDS = {"summary": ["info"], "functions": ["report"], "callees": ["report", 
             "branches": ["report", "-b"], "account": ["report", "--account"], "blocks": ["blocks"], "calls": ["calls"],
             "registers": ["registers"], "instructions": ["blocks", "--mix"], "bounds": ["blocks", "--chains"],
             "account_processes": ["report", "--account", "-s", "comm,pid"], "account_modules": ["report", "--account", "-s", "dso"], "sharing": ["sharing"], "mem": ["mem"], "wait": ["report", "--wait"],
-            "wall": ["report", "--wall"], "concurrency": ["report", "--concurrency"], "critical": ["report", "--critical"]}
+            "findings": ["report", "--findings"], "wall": ["report", "--wall"], "concurrency": ["report", "--concurrency"], "critical": ["report", "--critical"]}
 seen, filled = collections.Counter(), collections.defaultdict(set)
 for rec in recordings.made(os.path.abspath("made")):
     if re.match("attr_sizes-[1-9]", rec.name):

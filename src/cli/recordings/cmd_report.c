@@ -299,6 +299,7 @@ int cmd_report(struct cli *cli)
 			      : cli->opt.wall	     ? RESULT_WALL
 			      : cli->opt.concurrency ? RESULT_CONCURRENCY
 			      : cli->opt.critical    ? RESULT_CRITICAL
+			      : cli->opt.findings    ? RESULT_FINDINGS
 						     : RESULT_FUNCTIONS,
 			      cli_one_recording);
 }

@@ -26,10 +26,14 @@
 
 enum { N_VIEWS = RESULT_COUNT - 1 }; /* all but functions' own pages */
 
-/* The summary first, then as results.def has them. */
+/* The findings first, then the summary, then as results.def has them. */
 static enum result_id view_at(size_t i)
 {
-	return (enum result_id)(i == 0 ? RESULT_INFO : i <= RESULT_INFO ? i - 1 : i);
+	if (i < 2)
+		return i ? RESULT_INFO : RESULT_FINDINGS;
+	i -= 2;
+	i += i >= RESULT_INFO;
+	return (enum result_id)(i + (i >= RESULT_FINDINGS));
 }
 
 static const char *view_name(enum result_id id)
@@ -40,7 +44,8 @@ static const char *view_name(enum result_id id)
 /* There without scripts, too. */
 static bool is_still(enum result_id id)
 {
-	return id == RESULT_INFO || id == RESULT_FUNCTIONS || id == RESULT_ACCOUNT;
+	return id == RESULT_FINDINGS || id == RESULT_INFO || id == RESULT_FUNCTIONS ||
+	       id == RESULT_ACCOUNT;
 }
 
 struct writing {

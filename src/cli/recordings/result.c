@@ -8,6 +8,7 @@
 #include "report/blocks_view.h"
 #include "report/calls_view.h"
 #include "report/critical_view.h"
+#include "report/findings_view.h"
 #include "report/info_view.h"
 #include "report/memory_view.h"
 #include "report/chains_tables.h"
@@ -38,6 +39,7 @@ result_walk *const result_walks[RESULT_COUNT] = {
 	[RESULT_WALL] = wall_walk,
 	[RESULT_CONCURRENCY] = concurrency_walk,
 	[RESULT_CRITICAL] = critical_walk,
+	[RESULT_FINDINGS] = findings_walk,
 };
 
 void result_free(struct result *x)

@@ -91,6 +91,7 @@ bool results_able(const struct results *all, enum result_id id)
 	case RESULT_CRITICAL:
 		return wait_able(r->rec);
 	case RESULT_INFO:
+	case RESULT_FINDINGS:
 	case RESULT_FUNCTIONS:
 	case RESULT_ANNOTATE:
 	case RESULT_COUNT:

@@ -1,0 +1,450 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Findings of waits: mutexes that others hold, and everything that is waited for while no thread
+ * runs.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/findings/findings_int.h"
+#include "base/xalloc.h"
+
+#define LOCK	0.1 /* of the lives of the threads that waited for it */
+#define NOTHING 0.1 /* of the length: no thread ran */
+#define NO_CPU	0.25
+#define CLOCK	1000.0 /* ns: a record's time may be off by as much */
+
+/* What spans of one finding have in common. */
+struct waited {
+	uint8_t reason;
+	uint32_t object, chain; /* 0: not known */
+	uint32_t place;		/* of the function that waits, of the program */
+	uint64_t time, nothing, until, n;
+	uint64_t lives, threads;
+	uint64_t longest; /* of one thread */
+	uint32_t thread;
+};
+
+struct waiting {
+	const struct wait *w;
+	uint32_t *own;		 /* by chain: the place of the program's innermost function */
+	bool *mutex;		 /* by chain */
+	uint64_t *from, *before; /* times without a running thread: begin, sum before it */
+	uint64_t *until;
+	size_t n_idle;
+	struct u64map at, by_thread;
+	VEC(struct waited) waited;
+};
+
+static uint64_t life_of(const struct wait_thread *t)
+{
+	return t->until - t->from;
+}
+
+/* ---- chains ---------------------------------------------------------------------------------- */
+
+static void look_at_chains(struct waiting *k, struct images *images)
+{
+	const struct wait *w = k->w;
+
+	k->own = xcalloc(w->chain.n + 1, sizeof(*k->own));
+	k->mutex = xcalloc(w->chain.n + 1, sizeof(*k->mutex));
+	for (size_t i = 1; i < w->chain.n; i++) {
+		const struct chain_node *node = &w->chain.node[i];
+		const struct wait_place *p = &w->place[node->frame];
+		const char *name = p->symbol ? p->symbol->name : NULL;
+		const char *dso =
+			p->image != IMAGE_NONE && images ? image_name(images, p->image) : NULL;
+
+		k->own[i] = k->own[node->parent];
+		k->mutex[i] = k->mutex[node->parent];
+		if (name && !(finding_code(name, dso) & (CODE_KERNEL | CODE_SYSTEM | CODE_UNKNOWN)))
+			k->own[i] = (uint32_t)node->frame;
+		if (name && p->kind == SPACE_USER && finding_mutex(name))
+			k->mutex[i] = true;
+	}
+}
+
+/* ---- times in which no thread could run ------------------------------------------------------ */
+
+struct busy {
+	uint64_t from, until;
+};
+
+static int by_begin(const void *va, const void *vb)
+{
+	const struct busy *a = va, *b = vb;
+
+	return (a->from > b->from) - (a->from < b->from);
+}
+
+static void find_idle(struct waiting *k)
+{
+	const struct wait *w = k->w;
+	struct busy *busy = xcalloc(w->n_spans + 1, sizeof(*busy));
+	uint64_t end = w->from, sum = 0;
+	size_t n = 0;
+
+	for (size_t i = 0; i < w->n_spans; i++) {
+		enum wait_state s = wait_reasons[w->span[i].reason].state;
+
+		if (s != WAIT_BLOCKED)
+			busy[n++] = (struct busy){ w->span[i].from, w->span[i].until };
+	}
+	qsort(busy, n, sizeof(*busy), by_begin);
+	k->from = xcalloc(n + 2, sizeof(*k->from));
+	k->until = xcalloc(n + 2, sizeof(*k->until));
+	k->before = xcalloc(n + 2, sizeof(*k->before));
+	busy[n] = (struct busy){ w->until, w->until };
+	for (size_t i = 0; i <= n; i++) {
+		if (busy[i].from > end) {
+			k->from[k->n_idle] = end;
+			k->until[k->n_idle] = busy[i].from;
+			k->before[k->n_idle++] = sum;
+			sum += busy[i].from - end;
+		}
+		if (busy[i].until > end)
+			end = busy[i].until;
+	}
+	k->before[k->n_idle] = sum;
+	free(busy);
+}
+
+/* Returns how long no thread could run before `t`. */
+static uint64_t idle_before(const struct waiting *k, uint64_t t)
+{
+	size_t low = 0, high = k->n_idle;
+
+	while (low < high) { /* the first that begins at t or later */
+		size_t mid = low + (high - low) / 2;
+
+		if (k->from[mid] < t)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	if (!low)
+		return 0;
+	return k->before[low - 1] +
+	       ((t < k->until[low - 1] ? t : k->until[low - 1]) - k->from[low - 1]);
+}
+
+/* ---- sums ------------------------------------------------------------------------------------ */
+
+static struct waited *waited_of(struct waiting *k, const struct wait_span *s, uint32_t chain,
+				uint8_t reason)
+{
+	/* a mutex is one finding, wherever it is locked; else a function that waits is one */
+	bool by_object = s->object && (reason == WAIT_LOCK || !k->own[chain]);
+	uint64_t what = by_object ? (uint64_t)s->object << 32 : k->own[chain];
+	bool fresh;
+	uint64_t *at = u64map_xat(&k->at, hash_pair(what, reason), &fresh);
+
+	if (fresh) {
+		*at = k->waited.n;
+		vec_xpush(&k->waited, ((struct waited){ .reason = reason,
+							.object = s->object,
+							.chain = chain,
+							.place = k->own[chain] }));
+	}
+	return &k->waited.v[*at];
+}
+
+static void add_thread_time(struct waiting *k, struct waited *x, uint32_t thread, uint64_t time)
+{
+	const struct wait_thread *t = &k->w->thread[thread];
+	bool fresh;
+	uint64_t *sum = u64map_xat(&k->by_thread,
+				   (uint64_t)thread << 32 | (uint64_t)(x - k->waited.v), &fresh);
+
+	if (fresh) {
+		x->threads++;
+		x->lives += life_of(t);
+	}
+	*sum += time;
+	if (*sum > x->longest) {
+		x->longest = *sum;
+		x->thread = thread;
+	}
+}
+
+static void add_waited_time(struct waiting *k, const struct wait_span *s, uint32_t chain,
+			    uint8_t reason)
+{
+	struct waited *x = waited_of(k, s, chain, reason);
+	uint64_t time = s->until - s->from;
+
+	if (!x->object) /* others may not be known */
+		x->object = s->object;
+	x->time += time;
+	x->n += s->reason == reason;
+	if (x->until < s->until) { /* others may have waited for the same meanwhile */
+		x->nothing += idle_before(k, s->until) -
+			      idle_before(k, x->until > s->from ? x->until : s->from);
+		x->until = s->until;
+	}
+	add_thread_time(k, x, s->thread, time);
+}
+
+/* Returns true for waits whose reason may be another recorded thread, and is then to be found
+ * there; or that are no waits for anything. */
+static bool waits_for_others(uint8_t reason, bool started)
+{
+	switch ((enum wait_reason)reason) {
+	case WAIT_LOCK:
+	case WAIT_CHILD:
+	case WAIT_STOPPED:
+	case WAIT_IDLE:
+	case WAIT_BEFORE:
+	case WAIT_LOST:
+		return true;
+	case WAIT_SLEEP:
+	case WAIT_POLL:
+	case WAIT_PIPE:
+	case WAIT_NOTIFY:
+	case WAIT_SOCKET:
+	case WAIT_TERMINAL:
+	case WAIT_SIGNAL:
+	case WAIT_TRANSFER:
+	case WAIT_OTHER:
+	case WAIT_NO_STACK:
+		return !started;
+	case WAIT_RAN:
+	case WAIT_PREEMPTED:
+	case WAIT_WOKEN:
+	case WAIT_BEGUN:
+	case WAIT_FILE_LOCK:
+	case WAIT_IO:
+	case WAIT_FAULT:
+	case WAIT_THROTTLED:
+	case WAIT_KERNEL:
+	case WAIT_REASONS:
+		break;
+	}
+	return false;
+}
+
+/* Waits for a mutex whose object is not known are for the one that the same function waits for. */
+static void merge_locks(struct waiting *k)
+{
+	vec_each (&k->waited, struct waited *, x) {
+		if (x->reason != WAIT_LOCK || x->object)
+			continue;
+		vec_each (&k->waited, struct waited *, y) {
+			if (y->reason != WAIT_LOCK || !y->object || y->place != x->place)
+				continue;
+			y->time += x->time;
+			y->n += x->n;
+			y->lives = y->lives > x->lives ? y->lives : x->lives;
+			y->threads = y->threads > x->threads ? y->threads : x->threads;
+			x->time = x->lives = 0;
+			break;
+		}
+	}
+}
+
+static void sum_spans(struct waiting *k, bool started)
+{
+	const struct wait *w = k->w;
+	/* by thread: the chain of its wait for a mutex, until it runs */
+	uint32_t *held = xcalloc(w->n_threads + 1, sizeof(*held));
+	uint32_t *object = xcalloc(w->n_threads + 1, sizeof(*object));
+
+	for (size_t i = 0; i < w->n_spans; i++) {
+		const struct wait_span *s = &w->span[i];
+		bool mutex = s->reason == WAIT_LOCK && k->mutex[s->chain];
+
+		if (!w->thread[s->thread].wanted)
+			continue;
+		if (mutex) {
+			held[s->thread] = s->chain;
+			object[s->thread] = s->object;
+			add_waited_time(k, s, s->chain, WAIT_LOCK);
+		} else if (s->reason == WAIT_WOKEN && held[s->thread]) {
+			struct wait_span woken = *s;
+
+			woken.object = object[s->thread];
+			add_waited_time(k, &woken, held[s->thread], WAIT_LOCK);
+		} else if ((wait_reasons[s->reason].state == WAIT_BLOCKED) &&
+			   !waits_for_others(s->reason, started)) {
+			add_waited_time(k, s, s->chain, s->reason);
+		}
+		if (!mutex && s->reason != WAIT_WOKEN)
+			held[s->thread] = 0;
+	}
+	free(held);
+	free(object);
+}
+
+/* ---- findings -------------------------------------------------------------------------------- */
+
+static void set_place(struct finding *f, const struct waiting *k, const struct waited *x,
+		      struct images *images)
+{
+	const struct wait_place *p = x->place ? &k->w->place[x->place] : NULL;
+
+	if (p && p->symbol)
+		f->at = (struct finding_place){
+			p->symbol->name,
+			p->image != IMAGE_NONE && images ? image_name(images, p->image) : NULL, NAN
+		};
+}
+
+/* The line of the call, if all of its waits have one object. */
+static void set_call(struct finding *f, struct finding_work *w, const struct waited *x)
+{
+	const struct wait *wait = w->in->wait;
+
+	for (size_t i = 0; i < wait->n_things; i++) {
+		const struct wait_thing *t = &wait->thing[i];
+		const struct wait_line *l;
+		const struct source *src;
+		struct source_line line;
+		uint64_t vaddr;
+
+		if (t->reason != x->reason || t->object != x->object || !t->line)
+			continue;
+		l = &wait->line[t->line];
+		if (l->place != x->place || l->image == IMAGE_NONE || !w->in->images)
+			continue;
+		src = source_of(w->in->images, l->image, NULL);
+		if (!src || !image_to_vaddr(w->in->images, l->image, l->addr, &vaddr))
+			return;
+		line = source_line(src, vaddr);
+		if (!line.file || !line.line)
+			return;
+		f->file = arena_xstrdup(&w->out->a, line.file);
+		f->line = line.line;
+		return;
+	}
+}
+
+/* Of waits that have the chain of another one. */
+static double guessed_bar(const struct waiting *k, const struct waited *x)
+{
+	double bar = 0;
+
+	for (size_t i = 0; i < k->w->n_chain_sums; i++) {
+		const struct wait_at *s = &k->w->chain_sum[i];
+		bool lock = x->reason == WAIT_LOCK;
+
+		if (k->own[s->chain] == x->place && k->mutex[s->chain] == lock &&
+		    (s->reason == x->reason || (lock && s->reason == WAIT_WOKEN)))
+			bar += s->t.bar;
+	}
+	return bar;
+}
+
+/* Times are exact but for clocks, for what is not known, and for `bar`, ns. */
+static double bar_of(uint64_t n, double bar, const struct wait *w, double whole)
+{
+	double unknown = 0, lives = 0;
+
+	for (size_t i = 0; i < w->n_threads; i++)
+		if (w->thread[i].wanted) {
+			unknown += (double)wait_thread_time(&w->thread[i], WAIT_UNKNOWN);
+			lives += (double)life_of(&w->thread[i]);
+		}
+	return (bar + (double)n * CLOCK) / whole + (lives > 0 ? unknown / lives : 0);
+}
+
+static void find_waited(struct finding_work *w, const struct waiting *k, const struct waited *x)
+{
+	const struct wait *wait = w->in->wait;
+	uint64_t length = wait->until - wait->from;
+	struct finding f = { .kind = FINDING_WAITS,
+			     .reason = (enum wait_reason)x->reason,
+			     .times = x->n,
+			     .threads = x->threads,
+			     .time = x->time,
+			     .length = length };
+	double whole = (double)x->lives, least = NOTHING;
+
+	if (!length || !x->lives)
+		return;
+	if (x->reason == WAIT_LOCK) {
+		f.kind = FINDING_LOCK;
+		f.of = FINDING_OF_THREADS;
+		f.share = (double)x->time / whole;
+		f.stake = f.share;
+		least = LOCK;
+	} else {
+		f.of = FINDING_OF_LENGTH;
+		whole = (double)length;
+		f.share = f.stake = (double)x->nothing / whole;
+		f.time = x->nothing;
+		if (x->reason == WAIT_IO || x->reason == WAIT_FAULT || x->reason == WAIT_FILE_LOCK)
+			f.kind = FINDING_IO;
+		if (x->reason == WAIT_THROTTLED)
+			f.kind = FINDING_QUOTA;
+		/* whoever sleeps chose to: the rest comes first if it is as long */
+		if (x->reason == WAIT_SLEEP)
+			f.stake *= 0.9;
+	}
+	f.half = bar_of(x->n, guessed_bar(k, x), wait, whole);
+	f.thread = wait->thread[x->thread].comm;
+	f.tid = x->threads == 1 ? wait->thread[x->thread].tid : 0;
+	f.object = x->object ? wait->object.str[x->object] : NULL;
+	set_place(&f, k, x, w->in->images);
+	set_call(&f, w, x);
+	finding_add(w, &f, least);
+}
+
+/* The part of the time in which threads had something to do that they ran; and that they had no
+ * CPU. */
+static void find_states(struct finding_work *w, const struct waiting *k)
+{
+	const struct wait *wait = w->in->wait;
+	struct finding f = { .kind = FINDING_NO_CPU, .of = FINDING_OF_THREADS };
+	uint64_t work = 0, ran = 0, runnable = 0, switches = 0;
+	uint64_t length = wait->until - wait->from;
+
+	for (size_t i = 0; i < wait->n_threads; i++) {
+		const struct wait_thread *t = &wait->thread[i];
+
+		if (!t->wanted)
+			continue;
+		for (unsigned r = 0; r < WAIT_REASONS; r++)
+			if (!waits_for_others((uint8_t)r, w->started))
+				work += t->time[r];
+		ran += t->time[WAIT_RAN];
+		runnable += wait_thread_time(t, WAIT_RUNNABLE);
+		f.threads++;
+		switches += t->switches;
+	}
+	if (!work)
+		return;
+	w->out->on_cpu = ran;
+	w->out->length = length;
+	w->out->waited = length ? (double)k->before[k->n_idle] / (double)length : NAN;
+	w->out->running = (double)ran / (double)work;
+	f.share = f.stake = (double)runnable / (double)work;
+	f.time = runnable;
+	f.length = work;
+	f.half = bar_of(switches, 0, wait, (double)work);
+	finding_add(w, &f, NO_CPU);
+}
+
+void findings_waits(struct finding_work *w)
+{
+	struct waiting k = { .w = w->in->wait, .at = U64MAP_INIT, .by_thread = U64MAP_INIT };
+
+	if (!k.w || !k.w->n_spans || k.w->outs_only)
+		return;
+	look_at_chains(&k, w->in->images);
+	find_idle(&k);
+	sum_spans(&k, w->started && !k.w->has_idle);
+	merge_locks(&k);
+	find_states(w, &k);
+	vec_each (&k.waited, const struct waited *, x)
+		find_waited(w, &k, x);
+	vec_free(&k.waited);
+	u64map_free(&k.at);
+	u64map_free(&k.by_thread);
+	free(k.own);
+	free(k.mutex);
+	free(k.from);
+	free(k.until);
+	free(k.before);
+}

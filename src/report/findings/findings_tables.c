@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <math.h>
+#include <string.h>
+
+#include "analyse/again.h"
+#include "analyse/event_cost.h"
+#include "base/num.h"
+#include "base/text.h"
+#include "base/xalloc.h"
+#include "report/findings/findings_int.h"
+#include "report/recorded.h"
+
+/* ---- words and commands ---------------------------------------------------------------------- */
+
+static const char *unit_of(struct findings_view *v, const struct pd *rec, size_t event)
+{
+	const struct pd_event *ev = event == SIZE_MAX ? NULL : &v->source.event[event];
+
+	if (!ev)
+		return "the samples";
+	switch (event_cost(rec, ev)) {
+	case EVENT_COST_CYCLES:
+		return "the cycles";
+	case EVENT_COST_TIME:
+		return v->f->running < 0.9 ? "the CPU time" : "the time";
+	case EVENT_COST_REFERENCE:
+		return "the reference cycles";
+	case EVENT_COST_NONE:
+		break;
+	}
+	return arena_xprintf(&v->a, "the event %s", ev->name);
+}
+
+static void add_again(struct next_list *l, const struct findings_view *v, const char *with)
+{
+	struct buf b = BUF_INIT;
+
+	if (again_put(&b, v->source.info, with, true) && !b.failed)
+		next_add_command(l, buf_str(&b), "");
+	buf_free(&b);
+}
+
+static const char *command_of(struct findings_view *v, const struct finding *f)
+{
+	struct next out[NEXT_MAX];
+	struct next_list l = { .v = out, .a = &v->a, .input = v->source.input };
+	struct buf b = BUF_INIT;
+
+	switch (f->kind) {
+	case FINDING_HOT:
+		next_add(&l, "annotate", "", f->at.function, "");
+		break;
+	case FINDING_LOCK:
+	case FINDING_WAITS:
+	case FINDING_IO:
+	case FINDING_QUOTA:
+	case FINDING_LATE:
+		next_add(&l, "report", "--wait", NULL, "");
+		break;
+	case FINDING_NO_CPU:
+		next_add(&l, "report", "--concurrency", NULL, "");
+		break;
+	case FINDING_ALLOCATIONS:
+		next_add(&l, "report", f->at.share > 0 ? "--callers" : "", NULL, "");
+		break;
+	case FINDING_KERNEL:
+		next_add(&l, "report", f->object ? "-g" : "", NULL, "");
+		break;
+	case FINDING_INTERPRETER:
+	case FINDING_UNNAMED:
+		if (runtime_put_again(&b, &f->runtime, v->source.info, "", true) && !b.failed)
+			next_add_command(&l, buf_str(&b), "");
+		if (!l.n)
+			next_add(&l, "report", "", NULL, "");
+		break;
+	case FINDING_LOST:
+		add_again(&l, v, "-F 1000");
+		if (!l.n)
+			next_add(&l, "info", "", NULL, "");
+		break;
+	case FINDING_KINDS:
+		break;
+	}
+	buf_free(&b);
+	return l.n ? out[0].command : NULL;
+}
+
+static const char *sentence(struct findings_view *v, struct buf *b)
+{
+	const char *text = b->failed || !b->len ? NULL : arena_xstrdup(&v->a, buf_str(b));
+
+	buf_free(b);
+	return text;
+}
+
+void findings_view_fill(struct findings_view *v, const struct findings *f,
+			const struct view_source *source, const struct pd *rec, size_t event)
+{
+	struct buf b = BUF_INIT;
+
+	*v = (struct findings_view){ .f = f, .source = *source, .n = f->n };
+	v->unit = unit_of(v, rec, event);
+	for (size_t i = 0; i < f->n; i++) {
+		const struct finding *x = &f->v[i];
+
+		v->line[i].f = x;
+		finding_put_statement(&b, v, x);
+		v->line[i].statement = sentence(v, &b);
+		v->line[i].command = command_of(v, x);
+		if (x->file)
+			v->line[i].source = arena_xprintf(&v->a, "%s:%u", x->file, x->line);
+		if (x->thread)
+			v->line[i].thread =
+				x->tid ? arena_xprintf(&v->a, "%s (tid %u)", x->thread, x->tid)
+				       : x->thread;
+	}
+	finding_put_headline(&b, v);
+	v->headline = sentence(v, &b);
+	if (!f->n)
+		v->nothing = f->samples ? "nothing unusual was found: no function, wait or call "
+					  "stands out by more than its error"
+					: "no findings: there are no samples";
+}
+
+void findings_view_free(struct findings_view *v)
+{
+	arena_free(&v->a);
+}
+
+/* ---- tables ---------------------------------------------------------------------------------- */
+
+TABLE_CTX_AS(findings_of, struct findings_view)
+TABLE_ROW_AS(line_of, struct findings_line)
+
+TABLE_CELL(finding_rank, out->n = (uint64_t)(line_of(r) - findings_of(t)->line) + 1)
+TABLE_CELL(finding_kind, out->text = finding_kinds[line_of(r)->f->kind].name)
+TABLE_CELL(finding_page, out->text = finding_kinds[line_of(r)->f->kind].page)
+TABLE_CELL(headline_text, out->text = findings_of(t)->headline)
+TABLE_CELL(headline_function, out->text = findings_of(t)->f->head.at.function)
+TABLE_CELL(headline_dso, out->text = findings_of(t)->f->head.at.dso)
+
+TABLE_GET(headline_share)
+{
+	const struct finding *h = &findings_of(t)->f->head;
+
+	cell_estimate(out, (struct estimate){ h->share, h->half, NULL });
+}
+
+TABLE_GET(finding_share)
+{
+	const struct finding *f = line_of(r)->f;
+
+	cell_estimate(out, (struct estimate){ f->share, f->half, NULL });
+}
+
+#define OF(...) TABLE_FIELD(struct findings_line, __VA_ARGS__)
+static const struct table_column finding_columns[] = {
+	COLUMN("rank", "#", T_ID, C_KEY, "1: most is at stake", .get = finding_rank),
+	COLUMN("kind", "kind", T_TEXT, C_DATA, "of the finding", .get = finding_kind),
+	COLUMN("share", "share", T_SHARE, C_ERROR | C_DATA,
+	       "of what the statement names: samples, threads' time, length", .get = finding_share),
+	COLUMN("statement", "finding", T_TEXT, C_FLEX | C_CUT, "a sentence", OF(statement)),
+	COLUMN("function", "function", T_TEXT, C_DATA, "where it is", OF(f, at.function)),
+	COLUMN("dso", "of", T_TEXT, C_DATA, "its file", OF(f, at.dso)),
+	COLUMN("source", "line", T_TEXT, C_DATA, "its source file and line", OF(source)),
+	COLUMN("thread", "thread", T_TEXT, C_DATA, "of several the one with most", OF(thread)),
+	COLUMN("object", "object", T_TEXT, C_DATA, "a lock, a file, a system call, a runtime",
+	       OF(f, object)),
+	COLUMN("command", "proof", T_TEXT, 0, "the command that shows it", OF(command)),
+	COLUMN("page", "page", T_TEXT, C_DATA, "the page of report --html that shows it",
+	       .get = finding_page),
+};
+#undef OF
+static const struct table_form findings_form = { "rows", NULL, TABLE_MAIN,
+						 TABLE_COLUMNS(finding_columns),
+						 .rest = "finding" };
+
+static const struct table_column headline_columns[] = {
+	COLUMN("text", "headline", T_TEXT, C_FLEX, "one sentence", .get = headline_text),
+	COLUMN("share", "share", T_SHARE, C_ERROR, "of the samples, of the function with most",
+	       .get = headline_share),
+	COLUMN("function", "function", T_TEXT, 0, "that function", .get = headline_function),
+	COLUMN("dso", "of", T_TEXT, 0, "its file", .get = headline_dso),
+};
+static const struct table_form headline_form = { "headline", NULL, TABLE_ONE | TABLE_DATA,
+						 TABLE_COLUMNS(headline_columns) };
+
+/* ---- lines ----------------------------------------------------------------------------------- */
+
+static void put_wrapped(struct buf *out, const char *s, size_t indent, const struct style *st)
+{
+	struct buf line = BUF_INIT;
+
+	text_put_safe(&line, s, st->ascii);
+	text_put_wrapped(out, buf_str(&line), indent, st->width);
+	buf_free(&line);
+}
+
+void findings_put_lines(struct buf *out, const struct findings_view *v, const struct style *st)
+{
+	for (size_t i = 0; i < v->n; i++) {
+		const struct findings_line *l = &v->line[i];
+		bool fits =
+			l->command &&
+			(!st->width || 6 + strlen(l->statement) + strlen(l->command) <= st->width);
+
+		buf_printf(out, " %zu  ", i + 1);
+		put_wrapped(out, l->statement, 4, st);
+		if (l->command) {
+			buf_puts(out, fits ? "  " : "\n    ");
+			style_ink(out, st, INK_DIM);
+			text_put_safe(out, l->command, st->ascii);
+			style_ink(out, st, INK_PLAIN);
+		}
+		buf_putc(out, '\n');
+	}
+}
+
+static int write_term(struct buf *out, const struct document *d, const struct show *s,
+		      struct err *err)
+{
+	const struct findings_view *v = d->ctx;
+
+	if (s->table)
+		return format_term(out, d, s, err);
+	term_titles(out, d, &s->style);
+	if (v->headline) {
+		buf_puts(out, "\n ");
+		put_wrapped(out, v->headline, 1, &s->style);
+		buf_putc(out, '\n');
+	}
+	if (v->n)
+		buf_putc(out, '\n');
+	findings_put_lines(out, v, &s->style);
+	buf_putc(out, '\n');
+	term_notes(out, d, &s->style);
+	term_facts(out, d, &s->style);
+	return 0;
+}
+
+static const struct table_form *const forms[] = { &findings_form, &headline_form, &recorded_form,
+						  &recorded_losses_form };
+static const struct format faces[] = { { "term", write_term, false, false } };
+const struct document_form findings_document = { "findings", 1,
+						 forms,	     sizeof(forms) / sizeof(*forms),
+						 faces,	     1 };
+
+void findings_put(struct document *d, const struct findings_view *v)
+{
+	recorded_head(d, &v->source);
+	document_table(d, &(struct table){ .form = &findings_form,
+					   .ctx = v,
+					   .array = v->line,
+					   .stride = sizeof(*v->line),
+					   .n = v->n });
+	document_table(d, &(struct table){ .form = &headline_form, .ctx = v, .array = v, .n = 1 });
+	if (v->nothing)
+		document_note(d, v->nothing);
+	recorded_tail(d, &v->source);
+}

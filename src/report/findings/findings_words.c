@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Sentences of findings.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/fs.h"
+#include "base/num.h"
+#include "base/text.h"
+#include "report/findings/findings_int.h"
+
+/* "62 % +-3": whole points if the error is one or more. */
+static void put_share(struct buf *b, double share, double half)
+{
+	int decimals = half < 0.0095;
+
+	if (half < 0.0005)
+		buf_printf(b, "%.1f %% +-<0.1", 100 * share);
+	else
+		buf_printf(b, "%.*f %% +-%.*f", decimals, 100 * share, decimals, 100 * half);
+}
+
+/* The name as code has it: without the version of a library's symbol, with () if it has no
+ * arguments. */
+static void put_function(struct buf *b, const char *name)
+{
+	const char *version = strstr(name, "@@");
+	char plain[256];
+
+	(void)snprintf(plain, sizeof(plain), "%.*s",
+		       version ? (int)(version - name) : (int)sizeof(plain) - 1, name);
+	buf_puts(b, plain);
+	if (!strchr(plain, '(') && !strchr(plain, '@') && !strchr(plain, '+') && *plain != '[')
+		buf_puts(b, "()");
+}
+
+static void put_place(struct buf *b, const struct finding *f)
+{
+	put_function(b, f->at.function);
+	if (f->file)
+		buf_printf(b, " (%s:%u)", path_base(f->file), f->line);
+	else if (f->at.dso)
+		buf_printf(b, " (%s)", path_base(f->at.dso));
+}
+
+static const char *reason_words(enum wait_reason reason)
+{
+	static const char *const words[WAIT_REASONS] = {
+		[WAIT_SLEEP] = "a timer (sleep)",
+		[WAIT_FILE_LOCK] = "a file lock",
+		[WAIT_POLL] = "descriptors to become ready (poll)",
+		[WAIT_PIPE] = "a pipe",
+		[WAIT_NOTIFY] = "file events",
+		[WAIT_SOCKET] = "a socket",
+		[WAIT_TERMINAL] = "a terminal",
+		[WAIT_IO] = "a disk or a file system",
+		[WAIT_FAULT] = "memory (page faults)",
+		[WAIT_TRANSFER] = "a read or a write",
+		[WAIT_SIGNAL] = "a signal",
+		[WAIT_THROTTLED] = "CPU time: the quota of its cgroup",
+		[WAIT_KERNEL] = "a lock inside the kernel",
+	};
+
+	return words[reason] ? words[reason] : "something unknown";
+}
+
+static void put_who(struct buf *b, const struct finding *f)
+{
+	char n[NUM_MAX];
+
+	if (f->threads > 1)
+		buf_printf(b, "%s threads", num_exact(n, f->threads));
+	else if (f->thread)
+		buf_printf(b, "thread '%s'", f->thread);
+	else
+		buf_puts(b, "the program");
+}
+
+static void put_lock(struct buf *b, const struct finding *f)
+{
+	char time[NUM_MAX];
+
+	put_who(b, f);
+	buf_puts(b, " waited ");
+	put_share(b, f->share, f->half);
+	buf_printf(b, " of their time (%s) for the mutex",
+		   num_seconds(time, (double)f->time / 1e9));
+	if (f->object)
+		buf_printf(b, " '%s'", f->object);
+	if (f->at.function) {
+		buf_puts(b, " in ");
+		put_place(b, f);
+	}
+}
+
+static void put_wait(struct buf *b, const struct finding *f)
+{
+	char time[NUM_MAX], all[NUM_MAX];
+
+	put_share(b, f->share, f->half);
+	buf_printf(b, " of the time (%s of %s) nothing ran: ",
+		   num_seconds(time, (double)f->time / 1e9),
+		   num_seconds(all, (double)f->length / 1e9));
+	put_who(b, f);
+	buf_printf(b, " waited for %s", reason_words(f->reason));
+	if (f->object)
+		buf_printf(b, ", %s,", f->object);
+	if (f->at.function) {
+		buf_puts(b, " in ");
+		put_place(b, f);
+	}
+}
+
+static void put_late(struct buf *b, const struct finding *f)
+{
+	char time[NUM_MAX], all[NUM_MAX], n[NUM_MAX];
+
+	put_share(b, f->share, f->half);
+	buf_printf(b,
+		   " of the time (%s of %s) thread '%s' (tid %u) ran alone at the end, after %s "
+		   "others had ended",
+		   num_seconds(time, (double)f->time / 1e9),
+		   num_seconds(all, (double)f->length / 1e9), f->thread ? f->thread : "", f->tid,
+		   num_exact(n, f->threads));
+	if (f->at.function) {
+		buf_puts(b, ", in ");
+		put_place(b, f);
+	}
+}
+
+static void put_kernel(struct buf *b, const struct findings_view *v, const struct finding *f)
+{
+	put_share(b, f->share, f->half);
+	buf_printf(b, " of %s is in the kernel", v->unit);
+	if (f->object && f->caller.share > 0) {
+		buf_printf(b, ", %.0f points of it for %s%s", 100 * f->caller.share, f->object,
+			   strchr(f->object, ' ') ? "" : "()");
+		if (f->at.function) {
+			buf_puts(b, " by ");
+			put_place(b, f);
+		}
+	} else if (f->at.function) {
+		buf_printf(b, ", %.0f points of it in ", 100 * f->at.share);
+		put_place(b, f);
+	}
+}
+
+static void put_allocations(struct buf *b, const struct findings_view *v, const struct finding *f)
+{
+	put_share(b, f->share, f->half);
+	buf_printf(b, " of %s is spent in allocating and freeing memory", v->unit);
+	if (!f->at.function)
+		return;
+	if (f->at.share > 0)
+		buf_printf(b, ", %.0f points of it by ", 100 * f->at.share);
+	else
+		buf_puts(b, ", most in ");
+	put_place(b, f);
+}
+
+static void put_hot(struct buf *b, const struct findings_view *v, const struct finding *f)
+{
+	put_share(b, f->share, f->half);
+	buf_printf(b, " of %s is in ", v->unit);
+	put_place(b, f);
+	if (f->caller.function) {
+		buf_puts(b, ", called from ");
+		put_function(b, f->caller.function);
+	}
+}
+
+void finding_put_statement(struct buf *b, const struct findings_view *v, const struct finding *f)
+{
+	char n[NUM_MAX];
+
+	switch (f->kind) {
+	case FINDING_HOT:
+		put_hot(b, v, f);
+		break;
+	case FINDING_LOCK:
+		put_lock(b, f);
+		break;
+	case FINDING_WAITS:
+	case FINDING_IO:
+	case FINDING_QUOTA:
+		put_wait(b, f);
+		break;
+	case FINDING_LATE:
+		put_late(b, f);
+		break;
+	case FINDING_ALLOCATIONS:
+		put_allocations(b, v, f);
+		break;
+	case FINDING_KERNEL:
+		put_kernel(b, v, f);
+		break;
+	case FINDING_INTERPRETER:
+		put_share(b, f->share, f->half);
+		buf_printf(b,
+			   " of %s is in the interpreter of %s: which functions of the program is "
+			   "not recorded",
+			   v->unit, f->object);
+		break;
+	case FINDING_UNNAMED:
+		put_share(b, f->share, f->half);
+		buf_printf(b, " of %s is in code that %s made and that has no names", v->unit,
+			   f->object);
+		break;
+	case FINDING_NO_CPU:
+		put_share(b, f->share, f->half);
+		buf_printf(b, " of the threads' time they could run, and had no CPU");
+		break;
+	case FINDING_LOST:
+		put_share(b, f->share, f->half);
+		buf_printf(b, " of the records were lost (%s): shares may be wrong",
+			   num_exact(n, f->times));
+		break;
+	case FINDING_KINDS:
+		break;
+	}
+}
+
+/* What the program waited for, if that is most of its time. */
+static void put_waited(struct buf *b, const struct findings_view *v)
+{
+	const struct findings *f = v->f;
+	char cpu[NUM_MAX], all[NUM_MAX];
+
+	buf_printf(b, "the program was on a CPU for %s of %s",
+		   num_seconds(cpu, (double)f->on_cpu / 1e9),
+		   num_seconds(all, (double)f->length / 1e9));
+	for (size_t i = 0; i < f->n; i++) {
+		const struct finding *x = &f->v[i];
+
+		if (x->kind != FINDING_WAITS && x->kind != FINDING_IO && x->kind != FINDING_QUOTA)
+			continue;
+		buf_printf(b, ", and waited most for %s", reason_words(x->reason));
+		if (x->at.function) {
+			buf_puts(b, " in ");
+			put_function(b, x->at.function);
+		}
+		return;
+	}
+	if (!isnan(f->head.share)) {
+		buf_puts(b, "; ");
+		put_hot(b, v, &f->head);
+	}
+}
+
+/* A finding about all samples says more than a function. */
+static bool is_broad(const struct finding *f)
+{
+	return f->kind == FINDING_ALLOCATIONS || f->kind == FINDING_KERNEL ||
+	       f->kind == FINDING_INTERPRETER || f->kind == FINDING_UNNAMED;
+}
+
+void finding_put_headline(struct buf *b, const struct findings_view *v)
+{
+	const struct findings *f = v->f;
+	const struct finding *h = &f->head;
+
+	if (f->waited > 0.5)
+		put_waited(b, v);
+	else if (f->n && is_broad(f->v) && f->v->share > h->share)
+		finding_put_statement(b, v, f->v);
+	else if (isnan(h->share) || !h->at.function)
+		return;
+	else if (f->spread) {
+		buf_printf(b, "%s is spread: no function has more than ", v->unit);
+		put_function(b, h->at.function);
+		buf_puts(b, ", ");
+		put_share(b, h->share, h->half);
+	} else {
+		put_hot(b, v, h);
+	}
+}

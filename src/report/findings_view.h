@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * findings_view - the findings of a recording in words, as a document (report --findings).
+ *
+ *	f = findings_make(&in)			(analyse/findings.h)
+ *	findings_view_fill(&view, f, &source, event, unit)
+ *	document_open(&d, &findings_document, &view)
+ *	findings_put(&d, &view)
+ *	findings_view_free(&view)		after the document
+ *
+ * Results for people have the same lines above their tables: findings_put_lines().
+ */
+#ifndef CYCLADE_REPORT_FINDINGS_VIEW_H
+#define CYCLADE_REPORT_FINDINGS_VIEW_H
+
+#include "analyse/findings.h"
+#include "report/source.h"
+#include "show/document.h"
+
+struct findings_line {
+	const struct finding *f;
+	const char *statement; /* a sentence */
+	const char *command;   /* that proves it; NULL: it cannot be typed */
+	const char *source;    /* "/src/join.c:214"; NULL */
+	const char *thread;    /* "writer (tid 12)"; NULL */
+};
+
+struct findings_view {
+	const struct findings *f;
+	struct view_source source;
+	const char *unit; /* what shares of the event are of: "the time", "the cycles" */
+	const char *headline;
+	const char *nothing; /* why there are no findings; NULL: there are */
+	struct findings_line line[FINDINGS_MAX];
+	size_t n;
+	struct arena a;
+};
+
+/* `event`: its index; SIZE_MAX: there is none. */
+void findings_view_fill(struct findings_view *v, const struct findings *f,
+			const struct view_source *source, const struct pd *rec, size_t event);
+void findings_view_free(struct findings_view *v);
+
+extern const struct document_form findings_document;
+void findings_put(struct document *d, const struct findings_view *v);
+/* A title, and one line each of at most style.width columns if the statement fits; nothing if there
+ * are no findings. */
+void findings_put_lines(struct buf *out, const struct findings_view *v, const struct style *st);
+
+#endif
