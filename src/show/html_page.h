@@ -58,9 +58,10 @@ struct html_page {
 	size_t n_parts;
 	const struct html_page_absent *absent;
 	size_t n_absent;
-	const struct document *cube;  /* NULL: none */
-	const struct document *wall;  /* the same of the time on and off the CPU */
-	const struct document *flame; /* differential flame graphs, one for each new side */
+	const struct document *cube;	 /* NULL: none */
+	const struct document *wall;	 /* the same of the time on and off the CPU */
+	const struct document *timeline; /* both in short bins, thread by thread */
+	const struct document *flame;	 /* differential flame graphs, one for each new side */
 	size_t n_flames;
 	const struct html_page_function *function;
 	size_t n_functions;

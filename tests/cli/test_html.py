@@ -159,7 +159,7 @@ def as_small_as_needed(samples):
         ways.append((16, least, True))
     ways += [(16, least, False), (32, least, False), (64, least, False), *((64, least * 2 ** k, False) for k in range(1, 6))]
     for joined, least, cpus in ways:
-        width = ((SAMPLES - 1) * 1000 // 500 + 1) * joined
+        width = ((SAMPLES - 1) * 1000 // 4000 + 1) * 8 * joined
         node = {chain: shortened(chain, total, least) for chain in {s[0] for s in samples}}
         if len({(node[chain], cpu if cpus else None, (time - 2000) // width) for chain, cpu, time, _ in samples}) <= 80000:
             cells = collections.defaultdict(lambda: [0, 0])
@@ -185,6 +185,33 @@ for name, chain_of in (("no call chains", lambda i: ()), ("call chains", lambda 
     want, width, folded = as_small_as_needed(samples)
     t.equal((have == want, len(c["cells"]), c["width"], c["folded"]), (True, len(have), width, folded),
             "%s: cell by cell what was recorded, in as much detail as fits" % name)
+    line = p.data["timeline"]
+    fine, got, at = line["width"], collections.Counter(), 0
+    right = wrong = 0
+    for _, _, cpu, _, n, level, moments, *_ in line["tracks"]:
+        here = line["moments"][at:at + moments]
+        at += moments
+        wrong += [b for b, *_ in here] != sorted({b for b, *_ in here}) or sum(x[2] for x in here) != n or level > (cpu >= 0)
+        for b, node, n in here:
+            got[cpu, b, level] += n
+    want = collections.Counter()
+    for track in line["tracks"]:
+        for _, cpu, time, _ in samples:
+            if track[2] in (-1, cpu):
+                want[track[2], ((time - 2000) // fine) >> track[5], track[5]] += 1
+    t.ok(got == want and not wrong, "%s: the timeline has each sample in its bin, of its thread and its CPU" % name)
+    t.equal((line["bins"], fine * 8 * (c["width"] // (8 * fine))), (((SAMPLES - 1) * 1000) // fine + 1, c["width"]), "%s: in fine bins" % name)
+    if name == "no call chains":  # the function with the largest part of a bin, of those that are nodes
+        whole = {path[-1] for path in paths if path[-1] is not None}
+        sums = collections.defaultdict(collections.Counter)
+        for chain, _, time, period in samples:
+            sums[(time - 2000) // fine][chain[-1] if chain[-1] in whole else None] += period
+        for b, node, _ in line["moments"][:line["tracks"][0][6]]:
+            most = max(sums[b].values())
+            ok = (None if node < 0 else paths[node][-1]) in {f for f, n in sums[b].items() if n == most}
+            right += ok
+            wrong += not ok
+        t.ok(line["tracks"][0][5] == 0 and right > 1000 and not wrong, "%s: the function that most of a bin is in stands for it" % name, (right, wrong))
     t.ok(1 < c["bins"] < 500 and folded > 0, "%s: it is coarser" % name, (c["bins"], folded))
     t.ok(len(p.bytes) < 3000000, "%s: in a small page" % name, len(p.bytes))
 

@@ -5,8 +5,12 @@
 #include <stdlib.h>
 
 #include "analyse/pass.h"
+#include "analyse/timeline.h"
 #include "base/invariant.h"
 #include "base/xalloc.h"
+
+#define FINER_HALVED 3 /* 2^3 is TIMELINE_FINER */
+_Static_assert(1 << FINER_HALVED == TIMELINE_FINER, "fine bins nest");
 
 void cube_free(struct cube *c)
 {
@@ -28,6 +32,12 @@ void cube_free(struct cube *c)
 	itab_free(&m->at);
 	free(m->cpu);
 	free(m->thread);
+	free(m->number);
+	for (unsigned i = 0; i < 2; i++) {
+		free(m->moment[i].v);
+		free(m->moment_track[i]);
+	}
+	cube_marks_free(m->marks);
 	profile_free(m->p);
 	free(m);
 }
@@ -51,6 +61,15 @@ static int see_time(void *ctx, const struct pass_sample *s, struct err *err)
 	if (s->time > x->of[s->worker].last)
 		x->of[s->worker].last = s->time;
 	return 0;
+}
+
+static void set_axis(struct making *m, uint64_t first, uint64_t last)
+{
+	m->c.from = first;
+	m->last = last;
+	m->fine = (last - first) / (CUBE_BINS * TIMELINE_FINER) + 1;
+	m->c.width = m->fine * TIMELINE_FINER;
+	m->finer = FINER_HALVED;
 }
 
 static int find_span(struct making *m, const struct pd *rec, const struct spaces *sp,
@@ -78,10 +97,8 @@ static int find_span(struct making *m, const struct pd *rec, const struct spaces
 		first = x.of[w].first < first ? x.of[w].first : first;
 		last = x.of[w].last > last ? x.of[w].last : last;
 	}
-	if (first <= last) {
-		m->c.from = first;
-		m->c.width = (last - first) / CUBE_BINS + 1;
-	}
+	if (first <= last)
+		set_axis(m, first, last);
 	ret = 0;
 out:
 	free(x.of);
@@ -121,18 +138,20 @@ int cube_begin(struct cube **out, struct pass *pass, const struct pd *rec, struc
 				   .reads = opts->reads,
 				   .select = *sel,
 				   .machine = opts->machine };
-	uint64_t last;
+	uint64_t first, last;
 
 	*out = NULL;
 	m->c.event = (uint32_t)event;
 	if (pd_has_time(rec) && selection_all(sel) && !sel->event &&
-	    pd_time_span(rec, &m->c.from, &last))
-		m->c.width = (last - m->c.from) / CUBE_BINS + 1;
+	    pd_time_span(rec, &first, &last))
+		set_axis(m, first, last);
 	else if (pd_has_time(rec) && find_span(m, rec, sp, opts, err))
 		goto fail;
-	po.bin = (struct profile_bin){ m->c.from, m->c.width, m->c.event };
+	po.bin = (struct profile_bin){ m->c.from, m->fine, m->c.event };
 	if (profile_begin(&m->p, pass, rec, sp, &po, err))
 		goto fail;
+	if (m->fine)
+		m->marks = cube_marks_begin(pass, rec);
 	*out = &m->c;
 	return 0;
 fail:
@@ -149,6 +168,8 @@ int cube_end(struct cube *c, struct err *err)
 	m->s = profile_stacks(m->p);
 	if (cube_make_tree(m, err) || cube_make_cells(m, err) || cube_make_nodes(m, err))
 		return -1;
+	if (m->fine)
+		cube_find_moments(m);
 	cube_hand_out(m);
 	return 0;
 }

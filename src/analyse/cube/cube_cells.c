@@ -32,6 +32,7 @@ static int list_cpus(struct making *m, struct err *err)
 	for (size_t i = 0; i < n; i++)
 		if (!m->c.n_cpus || m->cpu[m->c.n_cpus - 1] != m->cpu[i])
 			m->cpu[m->c.n_cpus++] = m->cpu[i];
+	m->n_all_cpus = m->c.n_cpus;
 	for (size_t i = 0; i < m->s->n_parts; i++)
 		for (size_t k = 0; k < m->s->part[i].n_places; k++) {
 			uint32_t *cpu = &m->s->part[i].place[k].cpu;
@@ -132,7 +133,8 @@ static int gather(struct making *m, const struct coarse *how, size_t most, struc
 			const struct cube_cell cell = { m->to[x->callers],
 							at->thread,
 							how->cpus ? at->cpu : CUBE_NONE,
-							x->bin >> (how->halved - m->halved),
+							x->bin >> (how->halved - m->halved +
+								   m->finer),
 							x->n,
 							x->period };
 

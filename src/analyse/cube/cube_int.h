@@ -7,6 +7,9 @@
  *	cube_cells.c	... and are added up, in as much detail as fits
  *	cube_wall.c	instead of these two: the time of threads, on CPUs and off them
  *	cube_nodes.c	the nodes that are left get the numbers that are handed out
+ *	cube_moments.c	and stand for fine bins of time, thread by thread and CPU by CPU
+ *	cube_marks.c	what came at a time and is no sample
+ *	timeline.c	these two, and waits, as fine as there is room for (timeline.h)
  */
 #ifndef CYCLADE_ANALYSE_CUBE_CUBE_INT_H
 #define CYCLADE_ANALYSE_CUBE_CUBE_INT_H
@@ -16,6 +19,7 @@
 #include "analyse/itab.h"
 #include "base/hash.h"
 #include "base/vec.h"
+#include "base/xalloc.h"
 
 struct making {
 	struct cube c; /* first: the caller's part */
@@ -41,6 +45,22 @@ struct making {
 	struct cube_frame *frame;
 	struct cube_node *node;
 	uint32_t *cpu;
+	/* for the timeline */
+	unsigned finer;	     /* cells of stacks have so often halved bins: 0 or TIMELINE_FINER's */
+	uint64_t fine, last; /* ns of a fine bin, 0: there are none; of the last sample */
+	uint32_t *number;    /* by node of `all`: as it is handed out */
+	size_t n_all_cpus;   /* of `cpu`, also if the cube has none */
+	struct {
+		struct timeline_moment *v;
+		size_t n, cap;
+	} moment[2]; /* of threads, of CPUs: by track, then bin */
+	struct moment_track {
+		uint32_t id; /* of `s`: a thread; or into `cpu` */
+		size_t first, n;
+		uint64_t samples;
+	} * moment_track[2];
+	size_t n_moment_tracks[2];
+	struct cube_marks *marks; /* NULL: none */
 };
 #define CUBE_BINS_FIRST 32	    /* so few are made before anything else is given up */
 #define FOLDED		0x80000000u /* of `to`: in the rest of small nodes */
@@ -53,6 +73,13 @@ int cube_make_cells(struct making *m, struct err *err) MUST_USE;
 size_t cube_count_nodes(const struct making *m, uint64_t least);
 /* Then: node, and cells in order. */
 int cube_make_nodes(struct making *m, struct err *err) MUST_USE;
+/* If there are fine bins: moment, moment_track. */
+void cube_find_moments(struct making *m);
+struct pass;
+struct cube_marks *cube_marks_begin(struct pass *pass, const struct pd *rec) NEVER_NULL;
+void cube_marks_free(struct cube_marks *k); /* NULL is fine */
+struct timeline;
+void timeline_marks(struct timeline *t, const struct making *m);
 /* Then: all of `c`. */
 void cube_hand_out(struct making *m);
 

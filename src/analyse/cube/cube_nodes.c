@@ -164,7 +164,7 @@ int cube_make_nodes(struct making *m, struct err *err)
 out:
 	free(v);
 	free(scratch);
-	free(number);
+	m->number = number;
 	free(path);
 	return ret;
 }

@@ -15,12 +15,13 @@
 #include "report/block_graph.h"
 #include "report/cube_view.h"
 #include "report/page_files.h"
+#include "report/timeline_view.h"
 
 #define FUNCTION_PAGES 200     /* at most, without --functions */
 #define FIRST_PAGES    12      /* however few their samples */
 #define WORTH_PAGE     0.005   /* of the samples, without --functions */
 #define CODE_MOST      900000u /* bytes of their pages, about, without --functions */
-#define CHAIN_ROWS     10000   /* more call chains are in the cube only */
+#define CHAIN_ROWS     4000    /* more call chains are in the cube only */
 #define TITLE_MOST     60      /* bytes of a title, about; further words are left out */
 #define OF_ALL	       0.95    /* of the samples: functions that hold them have pages */
 
@@ -54,6 +55,8 @@ struct writing {
 	const struct cube *cube;
 	struct document cube_document;
 	struct document wall_document;
+	struct document timeline_document;
+	struct timeline *timeline;
 	const char *event; /* the cube's; function pages are of it */
 	struct html_page_part part[N_VIEWS];
 	struct html_page_absent absent[N_VIEWS];
@@ -132,6 +135,19 @@ static void get_wall(struct writing *w)
 	document_open(&w->wall_document, &wall_cube_document, NULL);
 	cube_put(&w->wall_document, wall_cube_of(wall), wall_cube_event(wall), "ns");
 	w->page.wall = &w->wall_document;
+}
+
+static void get_timeline(struct writing *w)
+{
+	const struct wall_cube *wall = results_bases(w->all)->wall;
+
+	if (w->cube)
+		timeline_of(&w->timeline, w->cube, wall ? wall_cube_wait(wall) : NULL);
+	if (!w->timeline)
+		return;
+	document_open(&w->timeline_document, &timeline_document, NULL);
+	timeline_put(&w->timeline_document, w->timeline);
+	w->page.timeline = &w->timeline_document;
 }
 
 /* ---- functions with pages of their own ------------------------------------------------------- */
@@ -357,6 +373,7 @@ static int gather_page(struct writing *w, const char *input, struct err *err)
 	if (results_open(&w->all, w->cli, input, err) || get_cube(w, err))
 		return -1;
 	get_wall(w);
+	get_timeline(w);
 	if (get_views(w, err) || get_functions(w, err))
 		return -1;
 	w->page.files = &page_files;
@@ -382,6 +399,8 @@ int report_html(struct cli *cli, const char *input, const char *file)
 	document_close(&w.cube_document);
 	vec_free(&w.function);
 	document_close(&w.wall_document);
+	document_close(&w.timeline_document);
+	timeline_free(w.timeline);
 	results_close(w.all);
 	return code;
 }

@@ -259,6 +259,11 @@ const struct cube *wall_cube_of(const struct wall_cube *c)
 	return c->cube;
 }
 
+const struct wait *wall_cube_wait(const struct wall_cube *c)
+{
+	return c->w;
+}
+
 const char *wall_cube_event(const struct wall_cube *c)
 {
 	return c->event;

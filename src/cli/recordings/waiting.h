@@ -13,6 +13,7 @@
 #include "cli/recordings/result.h"
 
 struct cube;
+struct wait;
 struct wall_cube;
 
 /* Fails if the recording has no switches: then there is none. */
@@ -20,6 +21,7 @@ int wall_cube_walk(struct wall_cube **out, const struct result_ask *ask, struct 
 		   unsigned turn, struct err *err) MUST_USE;
 int wall_cube_end(struct wall_cube *c, const struct recording *r, struct err *err) MUST_USE;
 const struct cube *wall_cube_of(const struct wall_cube *c);
+const struct wait *wall_cube_wait(const struct wall_cube *c);
 const char *wall_cube_event(const struct wall_cube *c); /* whose samples; NULL: none */
 void wall_cube_close(struct wall_cube *c);		/* NULL is fine */
 
