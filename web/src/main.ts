@@ -50,7 +50,7 @@ function chooseViews(c: Context): { tabs: View[]; more: View[] } {
     views.push(genericView(d.view, title, main));
   }
   if (c.page.docs.length) views.push(rawView);
-  const tabs = PAGES.flatMap((id) => views.find((v) => v.id === id) ?? []);
+  const tabs = (has("summary") ? PAGES : ["compare", ...PAGES.slice(0, -1)]).flatMap((id) => views.find((v) => v.id === id) ?? []);
   return tabs.length ? { tabs, more: views.filter((v) => !tabs.includes(v)) } : { tabs: views, more: [] };
 }
 

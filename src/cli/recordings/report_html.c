@@ -340,15 +340,17 @@ static void say_written(const struct cli *cli, const struct html_page *page, con
 
 	if (!strcmp(file, "-"))
 		return;
-	if (page->n_more)
+	(void)num_bytes(room, size);
+	if (page->n_more && page->n_functions)
 		cli_note(cli,
 			 "%s: %s, with the code of %s functions; %s less hot ones are without "
 			 "code%s",
-			 file, num_bytes(room, size), num_count(pages, (double)page->n_functions),
+			 file, room, num_count(pages, (double)page->n_functions),
 			 num_count(more, (double)page->n_more),
 			 OPTION_GIVEN(&cli->opt, functions) ? "" : " (--functions N)");
 	else
-		cli_note(cli, "%s: %s", file, num_bytes(room, size));
+		cli_note(cli, "%s: %s%s", file, room,
+			 page->n_more ? ", without the code of functions" : "");
 }
 
 int report_html_write(struct cli *cli, const struct html_page *page, const char *file)

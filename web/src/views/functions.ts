@@ -153,6 +153,7 @@ function stack(c: Context, t: Table): Extra[] {
   const parts = new Set(a.nodes.filter((n) => is(n, "part") && n.key.toLowerCase() !== is(n, "part")).map((n) => is(n, "part")));
   const top = a.nodes.filter((n) => n.key !== "Cycles" && n !== a.cycles && is(n, "whole") !== "true" && (!is(n, "unit") || is(n, "unit") === "cycles") && !["info", "halted"].includes(is(n, "part")) &&
     !parts.has(n.key.toLowerCase()) && (!parents.has(n.key) || !a.table.byKey.has(parents.get(n.key)!) || parents.get(n.key) === a.cycles?.key));
+  if (!Array.from({ length: Math.min(t.length, 200) }, (_, r) => r).some((r) => a.rowOf.has(`${t.text(r, fn)}\n${t.text(r, t.column("dso"))}`))) return [];
   return [{
     head: "mostly", after: "share", means: "what the function's cycles went into, by the tree's first level; the largest is named",
     draw(row, td) {
@@ -173,7 +174,9 @@ function stack(c: Context, t: Table): Extra[] {
     },
   }];
 }
-const BRIEF = ["function", "dso", "share", "caller", "at"], NARROW = ["function", "share", "dso", "caller", "at"];
+// In a narrow window the share is seen, too.
+const BRIEF = ["function", "dso", "share", "caller", "at"], WHOLE = ["function", "dso", "share", "total", "samples", "caller", "at"];
+function inOrder(keys: string[]): string[] { return innerWidth > 600 ? keys : ["function", "share", ...keys.filter((k) => k !== "function" && k !== "share")]; }
 export function functionsGrid(c: Context, tall: boolean, most?: number): HTMLElement {
   const f = functionTable(c);
   if (!f) return h("p", null, "This page has no table of functions.");
@@ -194,8 +197,9 @@ export function functionsGrid(c: Context, tall: boolean, most?: number): HTMLEle
       return r !== undefined && a.table.number(r, n) > 0;
     };
   }
-  const seen = t.columns.filter((x) => !x.flags.has("data")).sort((a, b) => +["caller", "at"].includes(a.key) - +["caller", "at"].includes(b.key));
-  const columns = !f.merged ? undefined : most ? (innerWidth > 600 ? BRIEF : NARROW).flatMap((k) => seen.find((x) => x.key === k) ?? []) : seen;
+  const seen = t.columns.filter((x) => !x.flags.has("data"));
+  const ordered = inOrder(most ? BRIEF : WHOLE).flatMap((k) => seen.find((x) => x.key === k) ?? []);
+  const columns = !f.merged ? undefined : most ? ordered : [...ordered, ...seen.filter((x) => !ordered.includes(x))];
   const named = fn && columns ? { shown: (row: number) => shortName(t.text(row, fn)) } : {};
   return new Grid({
     table: t, label: "functions", tall, rows: wanted, columns, ...named,

@@ -5,6 +5,7 @@ import { nth } from "../colour";
 import { findTable, type Doc, type Table } from "../data";
 import { h, safe } from "../dom";
 import { group, percent, seconds, showError } from "../format";
+import { Grid } from "../grid";
 import { shortName } from "../names";
 import { filtered, go, quote } from "../state";
 import { cubeNote, functionLink, hashOf, heading, lines, losses, nextCommands, treeTables, wholeNote, type Context, type View } from "./context";
@@ -62,23 +63,32 @@ function headline(c: Context): HTMLElement | null {
   if (!f || !fn || !share || !f.table.length || isNaN(f.table.error(0, share))) return null;
   const t = f.table, name = t.text(0, fn), dso = t.text(0, t.column("dso")), unit = c.cube && c.cube.event === f.event ? c.cube.unit : "";
   const link = functionLink(c, name, dso), caller = t.text(0, t.column("caller")).replace(/ \d+ %$/, ""), at = t.text(0, t.column("at"));
+  const half = t.error(0, share), v = t.number(0, share);
+  if (half >= v) return h("p", { class: "headline" }, `No function stands out: the samples are too few (the first one has ${percent(v)} ${showError("share", v, half)}).`);
   const words = h("span", { class: "code", title: safe(`${name}\n${dso}`) }, safe(shortName(name)));
-  return h("p", { class: "headline" }, percent(t.number(0, share)), h("span", { class: "err" }, ` ${showError("share", t.number(0, share), t.error(0, share))} `),
-    `of the ${unit === "ns" ? "time" : unit === "cycles" ? "cycles" : `samples of ${safe(f.event)}`} is in `, link ? h("a", { href: link }, words) : words, at ? safe(`, mostly at ${at}`) : null, caller ? safe(`, called from ${caller}`) : null, ".");
+  return h("p", { class: "headline" }, percent(v), h("span", { class: "err" }, ` ${showError("share", v, half)} `),
+    `of the ${unit === "ns" ? "time" : unit === "cycles" ? "cycles" : `samples of ${safe(brief(f.event))}`} is in `, link ? h("a", { href: link }, words) : words, at ? safe(`, mostly at ${at}`) : null, caller ? safe(`, called from ${caller}`) : null, ".");
 }
+// An event without its modifiers, where these make it long.
+function brief(event: string): string { return event.length > 30 ? event.replace(/:.*/, "") : event; }
 // How much was measured, where, and what makes it doubtful.
 function measured(c: Context): HTMLElement {
   const r = findTable(c.doc("summary"), "recording") ?? findTable(c.doc("functions"), "recording");
   const of = (key: string): string => (r?.length ? r.text(0, r.column(key)) : "");
   const parts: string[] = [];
-  if (c.cube) parts.push(`${group(c.cube.raw.samples)} samples of ${c.cube.event}`);
+  if (c.cube) parts.push(`${group(c.cube.raw.samples)} samples of ${brief(c.cube.event)}`);
   const threads = Math.max(c.cube?.threads.length ?? 0, c.wall?.threads.length ?? 0);
   if (threads > 1) parts.push(`${group(threads)} threads`);
   if (r?.length && !isNaN(r.number(0, r.column("seconds")))) parts.push(seconds(r.number(0, r.column("seconds"))));
   const where = [of("host"), of("cpu") || of("arch")].filter(Boolean).join(", ");
   if (where) parts.push(where);
-  const bad = [...new Set([c.doc("summary"), c.doc("functions"), c.doc("account")].flatMap((d) => (d ? losses(d) : [])))];
-  return h("div", null, parts.length ? h("p", { class: "dim" }, safe(parts.join(" · "))) : null, ...bad.slice(0, 4).map((x) => h("p", { class: "bad" }, `! ${safe(x)}`)));
+  // of lines alike that of the event that is shown
+  const bad = new Map<string, string>();
+  for (const x of [c.doc("summary"), c.doc("functions"), c.doc("account")].flatMap((d) => (d ? losses(d) : []))) {
+    const label = x.replace(/:.*/s, "");
+    if (!bad.has(label) || (c.cube && x.endsWith(`(${c.cube.event})`))) bad.set(label, x);
+  }
+  return h("div", null, parts.length ? h("p", { class: "dim" }, safe(parts.join(" · "))) : null, ...[...bad.values()].slice(0, 4).map((x) => h("p", { class: "bad" }, `! ${safe(x)}`)));
 }
 const STATES: [string, string, number][] = [["running", "on a CPU", 2], ["runnable", "waiting for a CPU", 3], ["blocked", "blocked", 0], ["unknown", "not known", 5]];
 function waits(c: Context, d: Doc): HTMLElement | null {
@@ -115,6 +125,16 @@ function waits(c: Context, d: Doc): HTMLElement | null {
     safe(`, ${seconds(off(most))} of ${seconds(threads!.number(most, threads!.column("seconds")))}, mostly ${text(threads!, most, "reason") || "for unknown reasons"} ${shortName(text(threads!, most, "object"))}`)));
   return box;
 }
+// What memory accesses were answered by, and which data they were to.
+function memory(c: Context, d: Doc): HTMLElement | null {
+  const parts = ["sources", "objects"].flatMap((name) => {
+    const t = findTable(d, name);
+    const columns = ["source", "object", "kind", "level", "share", "missed_share", "cycles_share", "p50", "mean"].flatMap((k) => t?.column(k) ?? []).filter((x) => t!.rows.some((r) => r[x.at] !== null)).slice(0, 5);
+    return t?.length ? h("section", { class: "brief" }, heading(name === "sources" ? "Where data came from " : "Which data ", h("a", { href: hashOf({ view: "memory", sort: "", search: "" }) }, "memory")),
+      new Grid({ table: t, label: name, columns, rows: Array.from({ length: Math.min(6, t.length) }, (_, r) => r), plain: true }).el) : [];
+  });
+  return parts.length ? h("div", { class: parts.length > 1 ? "halves" : null }, ...parts) : null;
+}
 export const summaryView: View = {
   id: "summary", title: "summary",
   draw(root, c) {
@@ -127,10 +147,14 @@ export const summaryView: View = {
     const strip = c.cube?.hasTime ? h("section", null, heading("Threads over time ", h("a", { href: hashOf({ view: "time" }) }, "time")), timeStrip(c, 190)) : null;
     const first = found ? h("section", null, heading("Findings"), findings(c, found)) : null;
     if (first || strip) root.append(h("div", { class: first && strip ? "halves" : null }, first, strip));
+    // the memory first where it is all that was sampled
+    const mem = c.doc("mem"), ahead = !c.cube || c.cube.unit === "events";
+    if (mem && ahead) root.append(memory(c, mem) ?? "");
     const f = functionTable(c);
     const table = f?.table.length ? h("section", { class: "brief" }, heading("Functions that matter ", h("a", { href: hashOf({ view: "functions", sort: "", search: "" }) }, f.table.length > TEN ? `all ${group(f.table.length)}` : "functions")), functionsGrid(c, false, TEN)) : null;
     const beside = wait ? waits(c, wait) : null;
     if (table || beside) root.append(h("div", { class: table && beside ? "halves wide" : null }, table, beside));
+    if (mem && !ahead) root.append(memory(c, mem) ?? "");
     if (tree) {
       root.append(heading("Where the cycles went ", h("a", { href: hashOf({ view: "tree" }) }, "tree")),
         icicle(tree.table, (r) => go({ view: "tree", node: tree.table.text(r, tree.table.column("node")) })).el);
