@@ -59,12 +59,16 @@ export interface RawCube {
   event: number | null; unit: number | null; from: number; width: number; bins: number; samples: number; period: number;
   folded: number; frames: Rows; threads: Rows; cpus: number[]; nodes: Rows; cells: Rows;
 }
+export interface RawFlame {
+  event: number; unit: number; base_name: number; new_name: number; base_runs: number; new_runs: number; level: number; compared: number; changed: number;
+  total: Rows; items: Rows; frames: Rows; nodes: Rows;
+}
 export interface RawGraph {
   width: number; height: number; nodes: unknown[][]; edges: unknown[][]; notes?: unknown[];
 }
 interface RawPage {
   format: number; title: string; program: string; source?: boolean; documents: RawDocument[];
-  cube?: RawCube | null; wall?: RawCube | null; strings: string[];
+  cube?: RawCube | null; wall?: RawCube | null; flames?: RawFlame[]; strings: string[];
   functions?: { function: number; dso: number; document: RawDocument; graph?: { width: number; height: number; nodes: Rows; edges: Rows; notes?: unknown[] } | null }[];
 }
 
@@ -147,7 +151,7 @@ export interface Doc {
 }
 export interface FunctionPage { name: string; dso: string; doc: Doc; graph: RawGraph | null }
 export interface Page {
-  title: string; program: string; docs: Doc[]; cube: RawCube | null; wall: RawCube | null; functions: FunctionPage[];
+  title: string; program: string; docs: Doc[]; cube: RawCube | null; wall: RawCube | null; flames: RawFlame[]; functions: FunctionPage[];
   strings: string[]; source: boolean;
 }
 
@@ -206,7 +210,7 @@ export function readPage(texts: string[]): Page {
   const s = raw.strings;
   return {
     title: raw.title, program: raw.program, source: raw.source !== false, strings: s,
-    docs: raw.documents.map((d) => readDocument(d, s)), cube: raw.cube ?? null, wall: raw.wall ?? null,
+    docs: raw.documents.map((d) => readDocument(d, s)), cube: raw.cube ?? null, wall: raw.wall ?? null, flames: raw.flames ?? [],
     functions: (raw.functions ?? []).map((f) => { // read when they are looked at
       let doc: Doc | null = null;
       return {

@@ -17,9 +17,10 @@ export interface State {
   zoom: string;    // flame: names of frames, outermost first
   invert: string;  // "1": callers below
   search: string;
+  look: string;    // flame: how it is drawn, words with commas
   side: string;    // compare: "", base, new, change
 }
-const EMPTY: State = { view: "", fn: "", focus: "", hide: "", process: "", thread: "", cpu: "", time: "", node: "", event: "", sort: "", zoom: "", invert: "", search: "", side: "" };
+const EMPTY: State = { view: "", fn: "", focus: "", hide: "", process: "", thread: "", cpu: "", time: "", node: "", event: "", sort: "", zoom: "", invert: "", search: "", look: "", side: "" };
 export const FILTERS = ["focus", "hide", "process", "thread", "cpu", "time", "node", "event"] as const;
 
 export let state: State = { ...EMPTY };

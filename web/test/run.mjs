@@ -200,7 +200,7 @@ async function keys(file) {
   ok((await heads()) === narrow, "h closes them");
   await show(page, "flame");
   const legend = await page.textContent("main .legend");
-  ok(/dominates: /.test(legend) && /l3|dram|branch_mispred/.test(legend) && !/uops/.test(legend), "flame: counts are no costs: what was issued does not dominate cycles", legend);
+  ok(/dominates, by cycles: /.test(legend) && /l3|dram|branch_mispred/.test(legend) && !/uops/.test(legend), "flame: counts are no costs: what was issued does not dominate cycles", legend);
   ok((await page.textContent("main .weight")) === "Widths are cycles (cycles).", "flame: says what its widths are", await page.textContent("main .weight"));
   await press("i");
   ok((await hash(page)).invert === "1", "i inverts the flame graph");
@@ -279,6 +279,92 @@ async function summary() {
   ok((await rows()).length === 60 && !(await plain.textContent("main table thead")).includes("called from"), "another event's functions: one row each");
   ok(!plain.faults.length, "merged: no console error", plain.faults.join("\n"));
   await plain.context().close();
+}
+
+// Pixels with a colour, in each row of boxes of a canvas; the first row is marked.
+const tinted = (page, nth = 0) => page.$$eval("main .difference canvas", (all, nth) => {
+  const el = all[nth], high = Math.round(20 * devicePixelRatio), { data } = el.getContext("2d").getImageData(0, 0, el.width, el.height);
+  const rows = new Array(Math.ceil(el.height / high)).fill(0);
+  for (let i = 0; i < data.length; i += 4) if (Math.max(data[i], data[i + 1], data[i + 2]) - Math.min(data[i], data[i + 1], data[i + 2]) > 30) rows[Math.floor(i / 4 / el.width / high)]++;
+  return rows.slice(1);
+}, nth);
+// The differential flame graph: colours where the verdicts are, and nowhere else.
+async function difference(data) {
+  const page = await open(put("difference.html", data));
+  await show(page, "compare");
+  const one = await tinted(page);
+  ok(one[0] === 0 && one[1] > 500 && one.slice(2).every((x) => x === 0), "differential: functions that changed are coloured, their callers and others are not", one);
+  const legend = (await page.$$eval("main .difference .legend", (l) => l.map((x) => x.textContent))).join();
+  ok(/verdict is moved, new or gone \(2 of 12 functions\)/.test(legend) && /Of 200 comparisons without a change one/.test(legend), "differential: a legend says what is coloured", legend);
+  ok(/coloured differences are \+90\.00 M cycles ±15\.00 M cycles together/.test(await page.textContent("main .difference")), "differential: the sum of what is coloured, with its error");
+  await page.focus("main .difference canvas");
+  await page.keyboard.press("j");
+  await page.keyboard.press("j");
+  const info = await page.textContent("main .flameinfo");
+  ok(/hash_probe/.test(info) && /Itself: moved, base [\d.]+ M cycles, new [\d.]+ M cycles, \+30\.0 % ±1\.0/.test(info), "differential: a frame has its verdict and its figures", info);
+  await page.keyboard.press("l");
+  await page.keyboard.press("l");
+  await page.keyboard.press("Enter");
+  ok((await hash(page)).zoom?.startsWith("start\t"), "differential: Enter zooms", (await hash(page)).zoom);
+  const focused = () => page.waitForFunction(() => document.activeElement?.tagName === "CANVAS");
+  await focused();
+  await page.keyboard.press("u");
+  await focused();
+  await page.keyboard.press("u");
+  ok(!(await hash(page)).zoom, "differential: u goes up, and the graph keeps the focus", (await hash(page)).zoom);
+  await page.$$eval("main .difference button", (l) => l.find((b) => /side by side/.test(b.textContent)).click());
+  const widths = await page.$$eval("main .difference canvas", (l) => l.map((x) => x.clientWidth));
+  ok(widths.length === 2 && widths[0] !== widths[1], "differential: base and new side by side, at one scale", widths);
+  ok((await tinted(page, 0))[1] > 500 && (await tinted(page, 1))[1] > 500, "differential: both have the colours");
+  ok(!page.faults.length, "differential: no console error, no request", page.faults.join("\n"));
+  await page.context().close();
+  const noise = JSON.parse(JSON.stringify(data));
+  for (const i of noise.flames[0].items) { i[2] = "noise"; i[3] = false; }
+  noise.flames[0].changed = 0;
+  const none = await open(put("noise.html", noise));
+  await show(none, "compare");
+  const rows = await tinted(none);
+  ok(rows.length > 1 && rows.every((x) => x === 0), "differential: differences that chance explains have no colour", rows);
+  ok(/Nothing is coloured: no function changed by more than chance/.test(await none.textContent("main .difference")), "differential: and that is said");
+  await none.context().close();
+}
+
+// The flame graph in other orders and shapes: sums against sums made here.
+async function looks(file, data) {
+  const page = await open(file, { permissions: ["clipboard-read", "clipboard-write"] });
+  const { cells, nodes, frames } = data.cube;
+  const name = (node) => data.strings[frames[nodes[node][1]][0]];
+  const info = () => page.textContent("main .flameinfo");
+  const press = (k) => page.keyboard.press(k);
+  const want = "parse_row";
+  const inside = (node) => { for (let i = node; i >= 0; i = nodes[i][0]) if (name(i) === want) return true; return false; };
+  const all = cells.reduce((a, c) => a + c[5], 0), mine = cells.reduce((a, c) => a + (inside(c[0]) ? c[5] : 0), 0), self = cells.reduce((a, c) => a + (name(c[0]) === want ? c[5] : 0), 0);
+  const share = (v) => `${((100 * v) / all).toFixed(1)} %`;
+  const fn = `${want}@${data.strings[frames.find((f) => data.strings[f[0]] === want)[1]]}`;
+  await page.evaluate((fn) => { location.hash = new URLSearchParams({ view: "flame", look: "sandwich", fn }).toString(); }, fn);
+  await page.waitForFunction(() => document.querySelectorAll("main canvas").length === 2);
+  ok((await info()).startsWith(`${want}  (`) && (await info()).includes(`${share(mine)} of all`), "sandwich: a function with all that it calls, recursive calls once", [await info(), share(mine)]);
+  await press("e");
+  ok((await page.textContent("dialog")).includes(`self${share(self)}`), "sandwich: its own", [await page.textContent("dialog"), share(self)]);
+  await press("Escape");
+  await press("u");
+  ok(!(await hash(page)).look && (await page.$$("main canvas")).length === 1, "sandwich: u leaves it");
+  await press("t");
+  ok((await hash(page)).look === "time" && /order of time/.test(await page.textContent("main h2")), "t: in the order of time");
+  ok((await info()).includes(`all: ${(all / 1e9).toFixed(2)} G`), "time order: all of it is there", await info());
+  await press("t");
+  await press("v");
+  ok((await hash(page)).look === "up" && /above a function is what it calls/.test(await page.textContent("main h2")), "v: a flame, callers below");
+  await press("c");
+  ok((await hash(page)).look === "up,file" && /Colours tell files apart/.test(await page.textContent("main")), "c: colours by file");
+  await press("j");
+  await press("n");
+  const copied = await page.evaluate(() => navigator.clipboard.readText());
+  ok(data.cube.frames.some((f) => data.strings[f[0]] === copied), "n copies the whole name", copied);
+  await press("b");
+  ok((await hash(page)).fn?.startsWith(`${copied}@`) && (await hash(page)).look.includes("sandwich"), "b: callers and callees of what is marked", await page.evaluate(() => location.hash));
+  ok(!page.faults.length, "looks: no console error, no request", page.faults.join("\n"));
+  await page.context().close();
 }
 
 // Sums under filters against sums made here, from the same cells.
@@ -657,7 +743,7 @@ if (!given.length || process.argv.includes("--own")) {
     ["many threads", put("threads.html", samplePage({ threads: 300, cpus: 128 }))],
     ["one function", put("one.html", samplePage({ functions: 1, chains: 1, cells: 3 }))]);
   jobs.unshift(
-    intervals, summary, () => keys(file), () => filters(file, samplePage({ diff: true })), () => wall(file, samplePage({ diff: true })), () => hostile(file), () => unseen("unseen", samplePage({ diff: true })),
+    intervals, summary, () => keys(file), () => filters(file, samplePage({ diff: true })), () => wall(file, samplePage({ diff: true })), () => hostile(file), () => unseen("unseen", samplePage({ diff: true })), () => difference(samplePage({ diff: true })), () => looks(file, samplePage({ diff: true })),
     () => fast(samplePage({ functions: 5000, chains: 20000, cells: 80000, threads: 64, cpus: 16, bins: 480 })), manyRows, manyInstructions,
     () => paper("all", put("paper.html", samplePage({ diff: true, functions: 3000 }))));
 }

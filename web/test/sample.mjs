@@ -130,6 +130,16 @@ export function samplePage({ functions = 60, threads = 6, cpus = 4, bins = 120, 
     wall = { event: S.of("cycles"), unit: S.of("ns"), from: 1e12 - 2 * 26750000, width: 26750000, bins, samples: 120, period: list.reduce((a, c) => a + c[5], 0), folded: 0,
       frames: frames.map((f) => f.map((x) => S.of(x))), threads: Array.from({ length: threads + 1 }, (_, i) => [100, 100 + i, S.of(i === 1 ? HOSTILE : `worker-${i}`)]), cpus: [], nodes, cells: list };
   }
+  // base and new of a diff: hash_probe is slower, emit is gone, all else is noise; one of the functions has a hostile name
+  let flames = [];
+  if (diff) {
+    const rows = shares.slice(0, 12).map((s, i) => ({ i, base: s * 1e9, new: i === 0 ? s * 1.3e9 : i === 9 ? 0 : s * 1.001e9, verdict: i === 0 ? "moved" : i === 9 ? "gone" : "noise" }));
+    flames = [{ event: S.of("cycles"), unit: S.of("cycles"), base_name: S.of("old.data"), new_name: S.of(HOSTILE), base_runs: 5, new_runs: 5, level: 0.005, compared: 12, changed: 2, folded: 5,
+      total: [[4e9, 1e7, 4.1e9, 1e7, 1e8, 2e7, "moved", 9e7, 1.5e7]],
+      items: rows.map((r) => [S.of(name(r.i)), S.of(dso(r.i)), r.verdict, r.verdict !== "noise", r.base, 1e6, r.new, 1e6, r.new - r.base, 1.4e6, r.new / r.base - 1, 0.01, r.i === 1 ? S.of("chance 1 in 30; 12 figures together take 1 in 3,400") : null]),
+      frames: [[S.of("start"), S.of("join"), -1], ...rows.map((r) => [S.of(name(r.i)), S.of(dso(r.i)), r.i])],
+      nodes: [[-1, 0, 0, 0, 0], ...rows.map((r) => [0, r.i + 1, r.base, r.new, 1e6]), [1, -1, 3, 2, null]] }];
+  }
   const asm = Array.from({ length: instructions }, (_, i) => {
     const flow = i % 12 === 11 ? "branch" : i % 17 === 16 ? "call" : "other";
     const target = flow === "branch" ? `0x${(4096 + 4 * Math.max(0, i - (i % 24 === 11 ? 8 : -30))).toString(16)}` : null;
@@ -147,7 +157,7 @@ export function samplePage({ functions = 60, threads = 6, cpus = 4, bins = 120, 
   const graph = lbr ? { width: 300, height: blocks * 80, nodes: Array.from({ length: blocks }, (_, i) => [i, 150, 40 + i * 80, 160, 40, S.of(`0x${(4096 + 48 * i).toString(16)}`), S.of(`${4096 + 48 * i}\n12 instructions, ${i === 2 ? HOSTILE : "runs 10k"}`), i === 2 ? 0.9 : 0.1]),
     edges: [...Array.from({ length: blocks - 1 }, (_, i) => [i, i + 1, i % 2 ? "falls" : "taken", 10 + i, S.of("10k"), `M150,${60 + i * 80}L150,${98 + i * 80}`]), [5, 2, "back", 30, S.of("9k"), "M230,440C290,440 290,200 232,200"]], notes: [S.of("4 cold blocks are not shown")] } : null;
   return {
-    format: 2, title: diff ? "join: base and new" : "join orders.tbl", program: "cyclade 0.1.0", source: true, documents, cube: theCube, wall,
+    format: 2, title: diff ? "join: base and new" : "join orders.tbl", program: "cyclade 0.1.0", source: true, documents, cube: theCube, wall, flames,
     functions: Array.from({ length: Math.min(3, functions) }, (_, i) => i === 2 ? 8 : i).filter((i) => i < functions).map((i) => ({ function: S.of(name(i)), dso: S.of(dso(i)), document: fnDoc(i), graph })),
     strings: S.list,
   };

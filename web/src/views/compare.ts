@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // compare - what `diff` found: per table the base, the new value and the change; d shows one of the
 // three. A change inside its error is called noise by the document itself.
-import type { Column, Table } from "../data";
+import type { Column, Doc, Table } from "../data";
 import { h, safe } from "../dom";
 import { Grid } from "../grid";
 import { go, state } from "../state";
 import { heading, lines, nextCommands, nodeParents, type View } from "./context";
+import { diffFlame, flameKeys } from "./diff";
 import { linker, oneRow } from "./generic";
 
 const SIDES = ["", "base", "new", "change"];
@@ -17,12 +18,16 @@ function columns(t: Table): Column[] | undefined {
   const shown = t.columns.filter((c) => (!c.flags.has("data") || c.flags.has("key") || t.data) && t.rows.some((r) => r[c.at] !== null));
   return shown.filter((c) => !state.side || !sideOf(c) || sideOf(c) === state.side);
 }
+// Its title is the heading.
+function facts(d: Doc): HTMLElement {
+  return lines({ ...d, titles: d.titles.filter((l) => l.label) });
+}
 export const compareView: View = {
   id: "compare", title: "compare",
   draw(root, c) {
-    root.append(h("p", { class: "pick", role: "group", "aria-label": "columns" }, ...SIDES.map((s) => h("button", { type: "button", "aria-pressed": String(state.side === s), click: () => go({ side: s }) }, s || "all")), h("span", { class: "dim" }, " (d)")));
+    const columnsBar = h("p", { class: "pick", role: "group", "aria-label": "columns" }, ...SIDES.map((s) => h("button", { type: "button", "aria-pressed": String(state.side === s), click: () => go({ side: s }) }, s || "all")), h("span", { class: "dim" }, " (d)"));
     for (const d of c.page.docs.filter((x) => x.view === "diff" || x.view === "compare")) {
-      root.append(heading(d.titles.find((l) => !l.label)?.text || "Comparison"), lines(d));
+      root.append(heading(d.titles.find((l) => !l.label)?.text || "Comparison"), facts(d), ...(d.view === "diff" ? c.page.flames.map((f) => diffFlame(c, f)) : []), columnsBar);
       for (const t of d.tables) {
         if (!t.length) continue;
         root.append(h("h3", null, safe(t.title || t.name.replace(/_/g, " "))));
@@ -49,6 +54,7 @@ export const compareView: View = {
     }
   },
   keys(key) {
+    if (flameKeys(key)) return true;
     if (key !== "d") return false;
     go({ side: SIDES[(SIDES.indexOf(state.side) + 1) % SIDES.length] });
     return true;

@@ -1,24 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// flame - call chains as a flame graph (an icicle: callers above), by period. Inverted: callees
-// above, whoever called them below. A frame's colour is the leaf of cycle accounting that dominates
-// what it holds, where the recording has one; else its file's. That of time (wall.ts) has the same
-// keys and filter.
-import { css, frameColour, ink, nodeColour, offColour, painters } from "../colour";
+// flame - call chains as a flame graph, by period: heaviest callee first or in the order of time, callers above or below,
+// inverted (whoever called it below), or a function's callers and callees alone (sandwich). A frame's colour is the leaf of cycle
+// accounting that dominates what it holds, where the recording has one, or its file's. That of time (wall.ts) has the same keys and
+// filter.
+import { css, frameColour, nodeColour, offColour } from "../colour";
 import { shareError, type Cube } from "../cube";
 import { findTable, type Doc } from "../data";
-import { h, safe, tip } from "../dom";
+import { copy, h, safe } from "../dom";
 import { percent } from "../format";
+import { shortName } from "../names";
 import { go, quote, regex, state, type State } from "../state";
 import { dialog } from "../why";
 import { cubeNote, functionLink, heading, nodeParents, type Context, type View } from "./context";
+import { boxes, fresh, neighbour, pathTo, zoomed, type Boxes, type Frame, type Paint } from "./frames";
 import { OFF, hatch, onTime, reasonsOf, sumOff, timeWords, wallLegend, wallState } from "./wall";
 
-export interface Frame { frame: number; value: number; self: number; samples: number; off: number[]; children: Frame[]; parent: Frame | null; depth: number; leaf: number; x: number; w: number }
-const ROW = 20;
-
-function fresh(frame: number, parent: Frame | null): Frame {
-  return { frame, value: 0, self: 0, samples: 0, off: [], children: [], parent, depth: parent ? parent.depth + 1 : 0, leaf: -1, x: 0, w: 0 };
-}
 function build(cube: Cube, inverted: boolean, filter: State): Frame {
   const sums = cube.sums(filter);
   const root = fresh(-2, null);
@@ -27,39 +23,98 @@ function build(cube: Cube, inverted: boolean, filter: State): Frame {
     const of: (Frame | undefined)[] = new Array(cube.parent.length);
     for (let i = 0; i < of.length; i++) {
       if (!sums.total[i]) continue;
-      const p = cube.parent[i] >= 0 ? of[cube.parent[i]] ?? root : root;
-      const f = fresh(cube.frame[i], p);
+      const f = fresh(cube.frame[i], cube.parent[i] >= 0 ? of[cube.parent[i]] ?? root : root);
       f.value = sums.total[i];
       f.self = sums.self[i];
       f.samples = sums.samples[i];
-      p.children.push(f);
       of[i] = f;
     }
   } else {
-    const child = new Map<Frame, Map<number, Frame>>();
-    for (let i = 0; i < cube.parent.length; i++) {
-      if (!sums.self[i]) continue;
-      let at = root;
-      for (let k = i, d = 0; k >= 0 && d < 100; k = cube.parent[k], d++) {
-        const id = cube.frame[k] < 0 ? -1 : cube.ids[cube.frame[k]];
-        let m = child.get(at);
-        if (!m) child.set(at, (m = new Map()));
-        let f = m.get(id);
-        if (!f) { m.set(id, (f = fresh(id, at))); at.children.push(f); }
-        f.value += sums.self[i];
-        if (k === i) f.self += sums.self[i];
-        f.samples += sums.samples[i];
-        at = f;
-      }
+    const below = new Merge(cube);
+    for (let i = 0; i < cube.parent.length; i++) if (sums.self[i]) below.up(root, i, sums.self[i], sums.samples[i]);
+  }
+  order(root);
+  if (!inverted) addSamples(root);
+  else for (const k of root.children) root.samples += k.samples;
+  return root;
+}
+function order(f: Frame): void {
+  f.children.sort((a, b) => b.value - a.value);
+  f.children.forEach(order);
+}
+function addSamples(f: Frame): void {
+  for (const k of f.children) { addSamples(k); f.samples += k.samples; }
+}
+// Chains of one function become one frame below another.
+class Merge {
+  private at = new Map<Frame, Map<number, Frame>>();
+  constructor(private cube: Cube) {}
+  id(node: number): number { return this.cube.frame[node] < 0 ? -1 : this.cube.ids[this.cube.frame[node]]; }
+  below(f: Frame, id: number): Frame {
+    let m = this.at.get(f);
+    if (!m) this.at.set(f, (m = new Map()));
+    let k = m.get(id);
+    if (!k) m.set(id, (k = fresh(id, f)));
+    return k;
+  }
+  // The node and its callers, outwards.
+  up(from: Frame, node: number, value: number, samples: number): void {
+    for (let k = node, d = 0; k >= 0 && d < 100; k = this.cube.parent[k], d++) {
+      const f = this.below(from, this.id(k));
+      f.value += value;
+      if (k === node) f.self += value;
+      f.samples += samples;
+      from = f;
     }
   }
-  const sort = (f: Frame): void => {
-    f.children.sort((a, b) => b.value - a.value);
-    f.children.forEach(sort);
-    if (!inverted || f === root) for (const k of f.children) f.samples += k.samples;
-  };
-  sort(root);
+}
+// In the order of time: what follows one another and is the same is one frame.
+function inTime(cube: Cube, filter: State): Frame {
+  const root = fresh(-2, null);
+  const cells: number[] = [];
+  cube.walk(filter, (i) => cells.push(i));
+  cells.sort((a, b) => cube.bin[a] - cube.bin[b] || cube.node[a] - cube.node[b]);
+  const path: number[] = [];
+  for (const i of cells) {
+    path.length = 0;
+    for (let k = cube.node[i]; k >= 0; k = cube.parent[k]) path.push(cube.frame[k]);
+    let f = root;
+    for (let d = path.length; d >= 0; d--) {
+      if (d < path.length) {
+        const last = f.children[f.children.length - 1];
+        f = last && last.frame === path[d] ? last : fresh(path[d], f);
+      }
+      f.value += cube.period[i];
+      f.samples += cube.samples[i];
+    }
+    f.self += cube.period[i];
+  }
   return root;
+}
+// Of one function: what it calls, and who calls it. Recursive calls count once.
+function sandwich(cube: Cube, filter: State, id: number): { callers: Frame; callees: Frame } {
+  const sums = cube.sums(filter);
+  const m = new Merge(cube);
+  const callers = fresh(id, null), callees = fresh(id, null);
+  const of: (Frame | undefined)[] = new Array(cube.parent.length);
+  for (let i = 0; i < of.length; i++) {
+    if (!sums.total[i]) continue;
+    const p = cube.parent[i];
+    const above = p >= 0 ? of[p] : undefined;
+    const f = above ? m.below(above, m.id(i)) : m.id(i) === id ? callees : undefined;
+    if (!f) continue;
+    of[i] = f;
+    for (let k: Frame | null = f; k; k = k.parent) k.samples += sums.samples[i];
+    f.value += sums.total[i];
+    f.self += sums.self[i];
+    if (above) continue;
+    callers.value += sums.total[i];
+    if (p >= 0) m.up(callers, p, sums.total[i], 0);
+  }
+  callers.samples = callees.samples;
+  order(callers);
+  order(callees);
+  return { callers, callees };
 }
 // Nodes that are cycles: the others count what happens, and what is only informed of is no part of the cost.
 function costNodes(doc: Doc | undefined): Set<string> {
@@ -103,174 +158,162 @@ function leaves(c: Context, root: Frame): string[] {
   return names;
 }
 
+// How the graph is drawn, words in the address: "time" (order), "up" (flame), "file" (colours), "sandwich".
+const LOOKS = ["time", "up", "file", "sandwich"] as const;
+function looks(word: (typeof LOOKS)[number]): boolean { return state.look.split(",").includes(word); }
+function turn(word: (typeof LOOKS)[number], more: Partial<State> = {}): boolean {
+  go({ look: LOOKS.filter((w) => looks(w) !== (w === word)).join(","), ...more });
+  return true;
+}
+
 let keysOf: ((key: string) => boolean) | null = null;
 const view = (id: string, title: string, wall: boolean): View => ({
   id, title,
   draw(root, c) {
     const cube = wall ? c.wall! : c.cube!;
-    const inverted = state.invert === "1";
     const filter = wall ? wallState(c) : state;
-    const all = build(cube, inverted, filter);
-    const names = inverted || wall ? [] : leaves(c, all);
-    const much = (f: Frame): string => cube.weight(f.value);
+    const name = (f: Frame): string => (f.frame === -2 ? "all" : cube.name(f.frame));
+    const dso = (f: Frame): string => (f.frame >= 0 ? cube.frames[f.frame].dso : "");
+    const subject = cube.frames.findIndex((f) => state.fn === `${f.name}@${f.dso}`);
+    const two = looks("sandwich") && subject >= 0 && !wall ? sandwich(cube, filter, cube.ids[subject]) : null;
+    const inverted = state.invert === "1" && !two;
+    const timed = looks("time") && cube.hasTime && !inverted && !two;
+    const all = two ? two.callees : timed ? inTime(cube, filter) : build(cube, inverted, filter);
+    const whole = two ? cube.sums(filter).period : all.value;
+    const count = two ? cube.sums(filter).count : all.samples;
+    const costs = inverted || wall ? [] : leaves(c, all);
+    const names = looks("file") ? [] : costs;
     if (wall) sumOff(cube, all, inverted);
-    root.append(heading(`${wall ? "Time of all threads, on the CPU and off it" : "Flame graph"}${inverted ? ", inverted: below a function are its callers" : ": below a function is what it calls"}`));
+    const what = wall ? "Time of all threads, on the CPU and off it" : "Flame graph";
+    root.append(heading(two ? `Callers and callees of ${shortName(name(two.callees))}` : `${what}${inverted ? ", inverted: below a function are its callers" : timed ? ", in the order of time" : looks("up") ? ": above a function is what it calls" : ": below a function is what it calls"}`));
     root.append(h("p", { class: "weight" }, wall ? "Widths are time." : cube.unit === "events" ? `Widths are counts of ${safe(cube.event)}, no cost: no event of this recording is in cycles or time.`
-      : `Widths are ${cube.unit === "ns" ? "time" : cube.unit} (${safe(cube.event)}).`));
+      : `Widths are ${cube.unit === "ns" ? "time" : cube.unit} (${safe(cube.event)}).`,
+      timed ? ` From left to right is time, in ${cube.raw.bins} bins; threads that run in one bin are added up.` : null));
     const note = cubeNote(c, cube, filter.time);
     if (note) root.append(note);
-    const path = state.zoom ? state.zoom.split("\t") : [];
-    let top = all;
-    for (const name of path) {
-      const next = top.children.find((f) => cube.name(f.frame) === name);
-      if (!next) break;
-      top = next;
-    }
+    const top = two ? all : zoomed(all, state.zoom, name);
     let picked = top;
     const info = h("p", { class: "flameinfo", "aria-live": "polite" });
-    const canvas = h("canvas", { tabindex: 0, role: "img", "aria-label": "flame graph; j k h l move, Enter zooms, u goes up" });
+    const canvas = (label: string): HTMLCanvasElement => h("canvas", { tabindex: 0, role: "img", "aria-label": `${label}; j k h l move, Enter zooms, u goes up` });
     const search = state.search ? regex(state.search) : null;
-    const hit = (f: Frame): boolean => !!search && f.frame >= 0 && (search.test(cube.frames[f.frame].name) || search.test(cube.frames[f.frame].dso));
+    const hit = (f: Frame): boolean => !!search && f.frame >= 0 && (search.test(cube.frames[f.frame].name) || search.test(dso(f)));
     const matched = (f: Frame): number => (hit(f) ? f.value : f.children.reduce((a, x) => a + matched(x), 0));
+    const button = (label: string, pressed: boolean | null, f: () => void, title = ""): HTMLElement => h("button", { type: "button", "aria-pressed": pressed === null ? null : String(pressed), title: title || null, click: f }, label);
     const bar = h("p", { class: "tools" },
-      h("button", { type: "button", "aria-pressed": String(inverted), click: () => go({ invert: inverted ? "" : "1", zoom: "" }) }, "invert (i)"),
-      h("button", { type: "button", disabled: top === all, click: () => up() }, "up (u)"),
-      h("button", { type: "button", click: () => explain(picked) }, "why? (e)"));
+      two ? null : button("invert (i)", inverted, () => go({ invert: inverted ? "" : "1", zoom: "" })),
+      wall ? null : button("callers and callees (b)", !!two, () => both(), "of the frame that is marked, or of what is shown"),
+      cube.hasTime && !two ? button("time order (t)", timed, () => turn("time", { invert: "", zoom: "" })) : null,
+      two ? null : button("flame (v)", looks("up"), () => turn("up"), "callers below; else an icicle, callers above"),
+      costs.length ? button("colours: file (c)", looks("file"), () => turn("file"), "else the cost that dominates") : null,
+      h("button", { type: "button", disabled: !two && top === all, click: () => up() }, "up (u)"), button("why? (e)", null, () => explain(picked)), button("copy name (n)", null, () => copy(name(picked), "the name")),
+      c.wall && !two ? button(wall ? "samples" : "with waits", null, () => go({ view: wall ? "flame" : "wallflame", zoom: "" }), wall ? "where the CPU was" : "also time off the CPU, coloured by what it waited for") : null);
     if (search) bar.append(h("b", null, ` ${percent(matched(top) / (top.value || 1))} matched by "${safe(state.search)}"`));
     const crumbs = h("p", { class: "crumbs" });
     const chain: Frame[] = [];
     for (let f: Frame | null = top; f; f = f.parent) chain.unshift(f);
-    chain.forEach((f, i) => crumbs.append(i ? " › " : "", h("button", { type: "button", class: "linkish", click: () => zoom(f) }, safe(f === all ? "all" : cube.name(f.frame)))));
-    root.append(bar, crumbs, canvas, info);
+    if (!two) chain.forEach((f, i) => crumbs.append(i ? " › " : "", h("button", { type: "button", class: "linkish", title: safe(name(f)), click: () => zoom(f) }, safe(shortName(name(f))))));
+    root.append(bar, crumbs);
+
+    const describe = (f: Frame): string => (wall ? `${describeShares(f)}: ${timeWords(f)}` : describeShares(f));
+    const describeShares = (f: Frame): string => f.frame === -2 ? `all: ${cube.weight(all.value)}` :
+      `${name(f)}${dso(f) ? `  (${dso(f)})` : ""}  ${percent(f.value / (whole || 1))} of all, ` + (two && f !== all && isCaller(f) ? `through it into ${shortName(name(two.callees))}` : `itself ${percent(f.self / (whole || 1))}`) +
+      (top !== all || two ? `, ${percent(f.value / (top.value || 1))} of what is shown` : "") + (f.leaf >= 0 ? `  mostly ${names[f.leaf] ?? costs[f.leaf]}` : "");
+    const isCaller = (f: Frame): boolean => { while (f.parent) f = f.parent; return f === two?.callers; };
+    const paint: Paint = {
+      value: (f) => f.value, words: describe, lit: search ? hit : null,
+      name: (f) => (f.frame === -2 ? `all ${cube.weight(f.value)}` : name(f)),
+      fill: (f) => f.frame === -2 ? css("--line") : f.frame < 0 ? css("--soft") : f.leaf >= 0 && names.length ? nodeColour(names[f.leaf]) : frameColour(cube.frames[f.frame].name, dso(f)),
+    };
+    if (wall) {
+      const patterns = hatch(document.createElement("canvas").getContext("2d")!);
+      paint.over = (g, f, y, width, height) => {
+        let x = f.x + (onTime(f) / (f.value || 1)) * width;
+        OFF.forEach((k, i) => {
+          const w = (f.off[i] / (f.value || 1)) * width;
+          for (const style of w > 0 ? [offColour(k), patterns[i]] : []) if (style) { g.fillStyle = style; g.fillRect(x, y, w, height); }
+          x += w;
+        });
+      };
+    }
+    const open = (f: Frame): void => {
+      if (two) { if (f === all) select(f); else both(f); } else if (f === top && f.parent) up(); else zoom(f);
+    };
+    const how = { up: looks("up") && !two, chosen: picked };
+    const callers = two ? boxes(root, canvas("callers"), two.callers, paint, { up: true, headless: true, chosen: picked }, open) : null;
+    const graph = boxes(root, canvas(two ? "callees" : "flame graph"), top, paint, how, open);
+    const parts: Boxes[] = callers ? [callers, graph] : [graph];
+    if (callers) root.append(h("p", { class: "dim" }, two!.callers.children.length ? "called by" : "no caller is known"), callers.el);
+    root.append(graph.el, info);
+    if (two) root.append(h("p", { class: "dim" }, "Above: who calls it, by what it costs through them. Below: what it calls. A click on another function shows that one."));
     if (wall) root.append(wallLegend(all));
     else if (names.length) {
       const used = new Set<number>();
       const see = (f: Frame): void => { if (f.leaf >= 0) used.add(f.leaf); f.children.forEach(see); };
       see(all);
-      root.append(h("p", { class: "legend" }, "coloured by the leaf that dominates: ", ...[...used].map((i) => {
+      root.append(h("p", { class: "legend" }, `coloured by the leaf that dominates, by ${cube.unit === "events" ? "its cycles" : cube.unit === "ns" ? "time" : cube.unit}: `, ...[...used].map((i) => {
         const s = h("i");
         s.style.backgroundColor = nodeColour(names[i]);
         return h("span", null, s, safe(names[i]));
       })));
     } else root.append(h("p", { class: "dim" }, "Colours tell files apart: warm ones are the kernel's."));
 
-    const rows: Frame[][] = [];
-    const layout = (): void => {
-      rows.length = 0;
-      const put = (f: Frame, x: number, w: number, level: number): void => {
-        f.x = x;
-        f.w = w;
-        if (w < 0.4 && f !== top) return;
-        (rows[level] ??= []).push(f);
-        let at = x;
-        for (const k of f.children) {
-          const kw = (k.value / f.value) * w;
-          put(k, at, kw, level + 1);
-          at += kw;
-        }
-      };
-      put(top, 0, canvas.clientWidth || 800, 0);
-    };
-    const draw = (): void => {
-      layout();
-      const ratio = devicePixelRatio || 1;
-      const w = canvas.clientWidth || 800;
-      const height = Math.max(rows.length, 3) * ROW + 2;
-      canvas.style.height = `${height}px`;
-      canvas.width = w * ratio;
-      canvas.height = height * ratio;
-      const g = canvas.getContext("2d")!;
-      g.scale(ratio, ratio);
-      g.font = "12px ui-monospace, SFMono-Regular, Menlo, Consolas, monospace";
-      g.textBaseline = "middle";
-      const char = g.measureText("m").width;
-      const patterns = wall ? hatch(g) : [];
-      rows.forEach((row, y) => row.forEach((f) => {
-        const name = f === all ? `all ${much(f)}` : cube.name(f.frame);
-        const on = !search || hit(f);
-        g.fillStyle = f === all ? css("--line") : f.frame < 0 ? css("--soft") : f.leaf >= 0 ? nodeColour(names[f.leaf]) : frameColour(cube.frames[f.frame].name, cube.frames[f.frame].dso);
-        g.globalAlpha = on ? 1 : 0.35;
-        g.fillRect(f.x, y * ROW + 1, Math.max(0.5, f.w - 0.7), ROW - 1.5);
-        if (wall && f.value) {
-          let x = f.x + (onTime(f) / f.value) * Math.max(0.5, f.w - 0.7);
-          OFF.forEach((k, i) => {
-            const w = (f.off[i] / f.value) * Math.max(0.5, f.w - 0.7);
-            for (const style of w > 0 ? [offColour(k), patterns[i]] : []) if (style) { g.fillStyle = style; g.fillRect(x, y * ROW + 1, w, ROW - 1.5); }
-            x += w;
-          });
-        }
-        g.globalAlpha = 1;
-        if (search && on && f.w > 1) { g.strokeStyle = css("--ink"); g.lineWidth = 1.5; g.strokeRect(f.x + 1, y * ROW + 2, Math.max(0, f.w - 2.5), ROW - 3.5); }
-        if (f === picked) { g.strokeStyle = css("--accent"); g.lineWidth = 2.5; g.strokeRect(f.x + 1.2, y * ROW + 2, Math.max(1, f.w - 3), ROW - 3.5); }
-        const fit = Math.floor((f.w - 6) / char);
-        if (fit > 2) {
-          g.fillStyle = ink();
-          g.fillText(safe(name.length > fit ? name.slice(0, fit - 1) + "…" : name), f.x + 3, y * ROW + ROW / 2 + 0.5);
-        }
-      }));
-      info.textContent = safe(describe(picked));
-    };
-    const describe = (f: Frame): string => (wall ? `${describeShares(f)}: ${timeWords(f)}` : describeShares(f));
-    const describeShares = (f: Frame): string => f === all ? `all: ${much(all)}` :
-      `${cube.name(f.frame)}${f.frame >= 0 && cube.frames[f.frame].dso ? `  (${cube.frames[f.frame].dso})` : ""}  ${percent(f.value / (all.value || 1))} of all, itself ${percent(f.self / (all.value || 1))}` +
-      (top !== all ? `, ${percent(f.value / (top.value || 1))} of what is shown` : "") + (f.leaf >= 0 ? `  mostly ${names[f.leaf]}` : "");
     const explain = (f: Frame): boolean => {
-      const name = f === all ? "all" : cube.name(f.frame);
       const list = h("dl");
-      const put = (what: string, value: string, more: string): void => { list.append(h("dt", null, what), h("dd", null, h("b", null, value), h("span", { class: "dim" }, ` · ${more}`))); };
-      const share = f.value / (all.value || 1);
-      const error = shareError(share, all.samples);
-      put("share", percent(share), `of ${much(all)} that pass the filter${wall || isNaN(error) ? "" : `; ±${(100 * error).toFixed(1)} (95 %), of ${all.samples.toLocaleString("en")} samples`}`);
-      put(wall ? "time" : "period", much(f), wall ? "of all its threads, added up" : `the sum over ${f.samples.toLocaleString("en")} samples`);
-      put("self", percent(f.self / (all.value || 1)), "in the function itself, not in what it calls");
-      if (f.frame >= 0 && cube.frames[f.frame].dso) put("of", safe(cube.frames[f.frame].dso), "its file");
-      if (f.leaf >= 0) put("mostly", safe(names[f.leaf]), "the leaf of cycle accounting that dominates");
-      dialog("Why?", h("p", null, safe(name)), list, wall ? reasonsOf(c, f, inverted) : null);
+      const put = (label: string, value: string, more: string): void => { list.append(h("dt", null, label), h("dd", null, h("b", null, value), h("span", { class: "dim" }, ` · ${more}`))); };
+      const share = f.value / (whole || 1);
+      const error = shareError(share, count);
+      put("share", percent(share), `of ${cube.weight(whole)} that pass the filter${wall || isNaN(error) ? "" : `; ±${(100 * error).toFixed(1)} (95 %), of ${count.toLocaleString("en")} samples`}`);
+      put(wall ? "time" : "period", cube.weight(f.value), wall ? "of all its threads, added up" : `the sum over ${f.samples.toLocaleString("en")} samples`);
+      put("self", percent(f.self / (whole || 1)), "in the function itself, not in what it calls");
+      if (dso(f)) put("of", safe(dso(f)), "its file");
+      if (f.leaf >= 0) put("mostly", safe(costs[f.leaf]), "the leaf of cycle accounting that dominates");
+      dialog("Why?", h("p", null, safe(name(f))), list, wall ? reasonsOf(c, f, inverted) : null);
       return true;
     };
-    const at = (e: MouseEvent): Frame | null => {
-      const r = canvas.getBoundingClientRect();
-      const row = rows[Math.floor((e.clientY - r.top) / ROW)];
-      return row?.find((f) => e.clientX - r.left >= f.x && e.clientX - r.left < f.x + f.w) ?? null;
-    };
-    const zoom = (f: Frame): void => {
-      const p: string[] = [];
-      for (let k: Frame | null = f; k && k !== all; k = k.parent) p.unshift(cube.name(k.frame));
-      go({ zoom: p.join("\t") });
-    };
-    const up = (): void => zoom(top.parent ?? all);
-    const select = (f: Frame | undefined | null): boolean => {
-      if (f) { picked = f; draw(); }
+    const both = (f = picked): boolean => {
+      if (two && (f === all || f.frame < 0)) return turn("sandwich");
+      if (f.frame < 0 || wall) return false;
+      const fn = `${cube.frames[f.frame].name}@${dso(f)}`;
+      if (two) go({ fn }); else turn("sandwich", { fn, zoom: "" });
       return true;
     };
-    canvas.addEventListener("mousemove", (e) => { const f = at(e); tip(f ? safe(describe(f)) : null, e.clientX, e.clientY); });
-    canvas.addEventListener("mouseleave", () => tip(null));
-    canvas.addEventListener("click", (e) => { const f = at(e); if (f) { if (f === top && f.parent) up(); else zoom(f); } });
-    const siblings = (f: Frame): Frame[] => (f === top ? [] : f.parent!.children);
+    const zoom = (f: Frame): void => go({ zoom: pathTo(f, name) });
+    const up = (): void => { if (two) turn("sandwich"); else zoom(top.parent ?? all); };
+    const select = (f: Frame): void => {
+      picked = f;
+      parts.forEach((p) => p.pick(f));
+      info.textContent = safe(describe(f));
+    };
+    select(picked);
     keysOf = (key) => {
+      const next = neighbour(key, picked, two && isCaller(picked) ? two.callers : top);
+      if (next !== undefined) {
+        if (next) select(next);
+        return true;
+      }
+      const mine = picked.frame >= 0;
       switch (key) {
-        case "j": case "ArrowDown": return select(picked.children[0]);
-        case "k": case "ArrowUp": return select(picked === top ? null : picked.parent);
-        case "l": case "ArrowRight": return select(siblings(picked)[siblings(picked).indexOf(picked) + 1]);
-        case "h": case "ArrowLeft": return select(siblings(picked)[siblings(picked).indexOf(picked) - 1]);
-        case "Enter": zoom(picked); return true;
-        case "u": if (top === all) return false; up(); return true;
-        case "i": go({ invert: inverted ? "" : "1", zoom: "" }); return true;
-        case "f": if (picked.frame >= 0) go({ focus: `^${quote(cube.name(picked.frame))}$`, zoom: "" }); return true;
-        case "x": if (picked.frame >= 0) go({ hide: `^${quote(cube.name(picked.frame))}$`, zoom: "" }); return true;
+        case "Enter": open(picked); return true;
+        case "u": if (!two && top === all) return false; up(); return true;
+        case "i": go({ invert: state.invert ? "" : "1", zoom: "" }); return true;
+        case "b": return both();
+        case "t": return cube.hasTime && turn("time", { invert: "", zoom: "" });
+        case "v": return turn("up");
+        case "c": return costs.length > 0 && turn("file");
+        case "n": copy(name(picked), "the name"); return true;
+        case "f": if (mine) go({ focus: `^${quote(name(picked))}$`, zoom: "" }); return true;
+        case "x": if (mine) go({ hide: `^${quote(name(picked))}$`, zoom: "" }); return true;
         case "e": return explain(picked);
         case "o": {
-          const link = picked.frame >= 0 ? functionLink(c, cube.frames[picked.frame].name, cube.frames[picked.frame].dso) : null;
+          const link = mine ? functionLink(c, cube.frames[picked.frame].name, dso(picked)) : null;
           if (link) location.hash = link;
           return true;
         }
       }
       return false;
     };
-    painters.add(draw);
-    new ResizeObserver(() => canvas.isConnected && draw()).observe(root);
   },
   keys: (key) => keysOf?.(key) ?? false,
 });
 export const flameView = view("flame", "flame", false);
-export const wallView = view("wallflame", "flame of time", true);
+export const wallView = view("wallflame", "wall flame", true);

@@ -8,7 +8,7 @@ import { h, safe } from "../dom";
 import { percent, seconds } from "../format";
 import { state, type State } from "../state";
 import type { Context } from "./context";
-import type { Frame } from "./flame";
+import type { Frame } from "./frames";
 
 export const OFF = ["runnable", "blocked", "unknown"];
 const WORDS: Record<string, string> = { runnable: "waiting for a CPU", blocked: "blocked", unknown: "unknown" };
