@@ -23,6 +23,9 @@
 #include "base/buf.h"
 #include "base/hash.h"
 
+/* Columns that names of pages and Markdown have, which have no width of their own. */
+enum { FOLD_PAGE = 64 };
+
 /* Bytes [from, to) of a name that stay if they fit; from == to: none. */
 struct fold_keep {
 	size_t from, to;

@@ -48,12 +48,6 @@ static bool is_text_column(const struct table_column *c)
 	return c->kind == T_TEXT || c->kind == T_LIST;
 }
 
-/* A name, of which the parts matter that others do not have: no path, no line of text. */
-static bool is_name_column(const struct table_column *c)
-{
-	return is_text_column(c) && (c->flags & (C_FLEX | C_KEEP_END | C_CUT)) == C_FLEX;
-}
-
 /* Bars and the like, which are wrong if they are cut. */
 static bool is_picture(const struct table_column *c)
 {
@@ -253,7 +247,7 @@ static void see_cell(struct layout *l, size_t i, const struct table_column *c,
 	seen->any = true;
 	seen->hash = hash;
 	seen->has |= cell_has(x) || (x->says && *x->says);
-	if (l->names && is_name_column(c)) {
+	if (l->names && table_names_things(c)) {
 		buf_reset(&word);
 		put_layout_word(l, &word, x, true);
 		folds_add(&l->names[i], buf_str(&word), indent + layout_tail_of(x));
@@ -465,7 +459,7 @@ void layout_fit(struct layout *l, unsigned width)
 		if (head_lines(on->head) > l->heads)
 			l->heads = head_lines(on->head);
 		l->over |= on->over != NULL;
-		if (l->names && is_name_column(on) && width)
+		if (l->names && table_names_things(on) && width)
 			folds_settle(&l->names[l->on[i].column], l->on[i].width, l->ascii);
 	}
 }
@@ -549,7 +543,7 @@ static void put_layout_text(struct layout *l, struct buf *out, size_t i, const s
 		tail = 0;
 	}
 	name = room - tail;
-	if (text_width(s) <= name || !is_name_column(c)) {
+	if (text_width(s) <= name || !table_names_things(c)) {
 		/* as it is, or cut at an end */
 	} else if (is_address(s)) {
 		put_layout_address(l, &shorter, s, name);

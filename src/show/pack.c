@@ -7,8 +7,10 @@
 #include <string.h>
 
 #include "base/num.h"
+#include "base/text.h"
 #include "base/vec.h"
 #include "show/cell_json.h"
+#include "show/fold.h"
 
 #define WIDE 40
 
@@ -20,8 +22,66 @@ void pack_open(struct pack *p, struct buf *out)
 	pack_object(p, NULL);
 }
 
+/* ---- names ----------------------------------------------------------------------------------- */
+
+/* Notes that the text is one of the column's names. */
+static void note_name(struct pack *p, const struct table_column *c, const char *text)
+{
+	uint32_t id = text && table_names_things(c) ? strtab_find(&p->texts, text) : STR_NONE;
+	unsigned char *grown;
+	size_t n;
+
+	if (id == STR_NONE)
+		return;
+	if (id >= p->n_names) {
+		n = (size_t)id + 1 + p->n_names;
+		grown = realloc(p->name, n);
+		if (!grown) {
+			p->failed = true;
+			return;
+		}
+		memset(grown + p->n_names, 0, n - p->n_names);
+		p->name = grown;
+		p->n_names = n;
+	}
+	p->name[id] = 1;
+}
+
+static const char *safe_pack_name(struct pack *p, size_t id)
+{
+	buf_reset(&p->text);
+	text_put_safe(&p->text, strtab_get(&p->texts, (uint32_t)id), false);
+	return buf_str(&p->text);
+}
+
+static void put_pack_short(struct pack *p)
+{
+	struct folds folds = { .v = NULL };
+	const size_t n = p->n_names < p->texts.n ? p->n_names : p->texts.n;
+
+	for (size_t i = 0; i < n; i++)
+		if (p->name[i])
+			folds_add(&folds, safe_pack_name(p, i), 0);
+	folds_settle(&folds, FOLD_PAGE, false);
+	pack_array(p, "short");
+	for (size_t i = 0; i < n; i++) {
+		const char *whole = p->name[i] ? safe_pack_name(p, i) : "";
+		const char *text = folds_get(&folds, whole, 0);
+
+		if (!strcmp(text, whole))
+			continue;
+		pack_array(p, NULL);
+		json_u64(&p->j, NULL, i);
+		pack_text(p, NULL, text);
+		pack_end(p);
+	}
+	pack_end(p);
+	folds_free(&folds, p->j.out);
+}
+
 void pack_close(struct pack *p)
 {
+	put_pack_short(p);
 	pack_array(p, "strings");
 	for (uint32_t i = 0; i < p->texts.n; i++)
 		json_str(&p->j, NULL, strtab_get(&p->texts, i));
@@ -32,6 +92,7 @@ void pack_close(struct pack *p)
 	pack_rows_free(&p->rows);
 	buf_free(&p->scratch);
 	buf_free(&p->text);
+	free(p->name);
 	strtab_free(&p->texts);
 }
 
@@ -171,26 +232,31 @@ static void put_column(struct pack *p, const struct table *t, const struct table
 
 /* ---- cells ----------------------------------------------------------------------------------- */
 
-static void put_pack_text(struct pack *p, const char *key, const struct table_cell *x)
+static void put_pack_text(struct pack *p, const char *key, const struct table_column *c,
+			  const struct table_cell *x)
 {
 	buf_reset(&p->text);
 	buf_puts(&p->text, x->text);
 	buf_puts(&p->text, x->tail ? x->tail : "");
 	pack_text(p, key, buf_str(&p->text));
+	note_name(p, c, buf_str(&p->text));
 }
 
-static void put_pack_value(struct pack *p, const char *key, const struct table_cell *x)
+static void put_pack_value(struct pack *p, const char *key, const struct table_column *c,
+			   const struct table_cell *x)
 {
 	struct json *j = &p->j;
 
 	switch (x->kind) {
 	case T_TEXT:
-		put_pack_text(p, key, x);
+		put_pack_text(p, key, c, x);
 		break;
 	case T_LIST:
 		pack_array(p, key);
-		for (size_t i = 0; i < x->n_list; i++)
+		for (size_t i = 0; i < x->n_list; i++) {
 			pack_text(p, NULL, x->list[i]);
+			note_name(p, c, x->list[i]);
+		}
 		pack_end(p);
 		break;
 	default:
@@ -234,10 +300,10 @@ static void put_pack_cell(struct pack *p, const struct table_column *c, const st
 	} else if (p->words && c->flags & C_DATA && x->kind == T_TEXT) {
 		pack_word(p, key, x->text);
 	} else if (x->kind == c->kind) {
-		put_pack_value(p, key, x);
+		put_pack_value(p, key, c, x);
 	} else {
 		pack_object(p, key);
-		put_pack_value(p, kinds[x->kind], x);
+		put_pack_value(p, kinds[x->kind], c, x);
 		pack_end(p);
 	}
 }

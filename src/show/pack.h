@@ -5,7 +5,10 @@
  *	pack_open(&p, &out)
  *	pack_array(&p, "documents"), pack_document(&p, NULL, "calls", &d), ..., pack_end(&p)
  *	pack_object(&p, "cube"), pack_members(&p, &d), pack_end(&p)	without columns' names
- *	pack_close(&p)				the list of texts
+ *	pack_close(&p)				"short", and the list of texts
+ *
+ * Long names of functions (table_names_things()) have a short form, which folds of all names of the
+ * page make together (fold.h): in no table do two that differ look alike.
  *
  * The format of documents is in report/page/FORMAT.md. Members and values are those of the json
  * format. The text may stand in an HTML element: it has no '<'. `out` may drain.
@@ -25,6 +28,8 @@ struct pack {
 	struct json j;
 	struct strtab texts;
 	struct pack_rows rows; /* of the table at hand */
+	unsigned char *name; /* by text: of a column of names, which "short" folds */
+	size_t n_names;
 	struct buf scratch, text;
 	uint64_t cap;	  /* bytes of rows of a table of a document, about; 0: any number */
 	uint64_t most;	  /* bytes of the text behind which tables have PACK_LEAST rows */

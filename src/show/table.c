@@ -369,6 +369,12 @@ size_t table_enough(const struct table *t, size_t column, size_t least, size_t m
 	return n;
 }
 
+bool table_names_things(const struct table_column *c)
+{
+	return (c->kind == T_TEXT || c->kind == T_LIST) &&
+	       (c->flags & (C_FLEX | C_KEEP_END | C_CUT)) == C_FLEX;
+}
+
 bool table_empty(const struct table *t, size_t column)
 {
 	struct table_row r = { 0 };

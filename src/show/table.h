@@ -258,6 +258,9 @@ const struct table_column *table_columns(const struct table *t, size_t *n);
 /* Returns true if the column is not excluded by `not` (C_DATA or C_PEOPLE). */
 bool table_has(const struct table *t, size_t column, unsigned not_flags);
 size_t table_rows(const struct table *t);
+/* Returns true for names, of which the parts matter that others do not have (fold.h): no path, no
+ * line of text. */
+bool table_names_things(const struct table_column *c);
 /* Returns true for C_SPARSE, if no row that people see has a value. */
 bool table_empty(const struct table *t, size_t column);
 /* For table.people: rows while the column is `small` or more, but `least`, and `most` at most. */

@@ -2,6 +2,8 @@
 // data - the data of the page (src/report/page/FORMAT.md) with names: tables whose cells are read
 // by key, texts already looked up.
 
+import { setNames, shortName } from "./names";
+
 export type Kind =
   | "text" | "list" | "id" | "count" | "signed" | "address" | "bytes" | "flag"
   | "amount" | "real" | "share" | "seconds" | "error" | "why";
@@ -68,7 +70,7 @@ export interface RawGraph {
 }
 interface RawPage {
   format: number; title: string; program: string; source?: boolean; documents: RawDocument[];
-  cube?: RawCube | null; wall?: RawCube | null; flames?: RawFlame[]; strings: string[];
+  cube?: RawCube | null; wall?: RawCube | null; flames?: RawFlame[]; short?: [number, number][]; strings: string[];
   functions?: { function: number; dso: number; document: RawDocument; graph?: { width: number; height: number; nodes: Rows; edges: Rows; notes?: unknown[] } | null }[];
 }
 
@@ -152,7 +154,7 @@ export interface Doc {
 export interface FunctionPage { name: string; dso: string; doc: Doc; graph: RawGraph | null }
 export interface Page {
   title: string; program: string; docs: Doc[]; cube: RawCube | null; wall: RawCube | null; flames: RawFlame[]; functions: FunctionPage[];
-  strings: string[]; source: boolean;
+  strings: string[]; source: boolean; short: (i: number) => string;
 }
 
 function readDocument(d: RawDocument, strings: string[]): Doc {
@@ -208,8 +210,11 @@ export function readPage(texts: string[]): Page {
   for (const r of [raw, ...more]) if (r.format !== 2) throw new Error(`the data has format ${r.format}; this script reads 2`);
   for (const m of more) join(raw, m);
   const s = raw.strings;
+  const names = new Map((raw.short ?? []).map(([whole, folded]) => [s[whole], s[folded]]));
+  for (const m of more) for (const [whole, folded] of m.short ?? []) if (!names.has(m.strings[whole])) names.set(m.strings[whole], m.strings[folded]);
+  setNames(names);
   return {
-    title: raw.title, program: raw.program, source: raw.source !== false, strings: s,
+    title: raw.title, program: raw.program, source: raw.source !== false, strings: s, short: (i) => shortName(s[i] ?? ""),
     docs: raw.documents.map((d) => readDocument(d, s)), cube: raw.cube ?? null, wall: raw.wall ?? null, flames: raw.flames ?? [],
     functions: (raw.functions ?? []).map((f) => { // read when they are looked at
       let doc: Doc | null = null;

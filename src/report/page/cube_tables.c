@@ -40,14 +40,15 @@ static const struct table_form head_form = { "cube", NULL, TABLE_ONE | TABLE_HEA
 					     TABLE_COLUMNS(head_columns) };
 
 static const struct table_column frame_columns[] = {
-	COLUMN("function", "function", T_TEXT, C_KEY, "its name", OF(cube_frame, function)),
+	COLUMN("function", "function", T_TEXT, C_KEY | C_FLEX, "its name",
+	       OF(cube_frame, function)),
 	COLUMN("dso", "module", T_TEXT, C_KEY, "its file", OF(cube_frame, dso)),
 };
 static const struct table_form frames_form = { "frames", NULL, 0, TABLE_COLUMNS(frame_columns) };
 
 static const struct table_column wall_frame_columns[] = {
-	COLUMN("function", "function", T_TEXT, C_KEY, "its name, or the thread's, or the reason",
-	       OF(cube_frame, function)),
+	COLUMN("function", "function", T_TEXT, C_KEY | C_FLEX,
+	       "its name, or the thread's, or the reason", OF(cube_frame, function)),
 	COLUMN("dso", "module", T_TEXT, C_KEY, "its file", OF(cube_frame, dso)),
 	COLUMN("kind", "kind", T_TEXT, C_KEY, "thread, or the state that a reason belongs to",
 	       OF(cube_frame, kind)),
