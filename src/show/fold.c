@@ -28,7 +28,8 @@ struct open {
 struct shape {
 	const char *s;
 	size_t len;
-	struct fold_keep keep[2];
+	struct fold_keep keep[FOLD_KEEPS + 1];
+	size_t n_keep;
 	const char *dots;
 	size_t dots_width;
 	struct piece *piece; /* in the order in which they are dropped */
@@ -285,7 +286,7 @@ static void drop_span(struct shape *p, size_t from, size_t to)
 
 static bool is_dropped(const struct shape *p, size_t i)
 {
-	for (size_t k = 0; k < 2; k++)
+	for (size_t k = 0; k < p->n_keep; k++)
 		if (i >= p->keep[k].from && i < p->keep[k].to)
 			return false;
 	return p->drop[i] > 0;
@@ -325,10 +326,10 @@ static size_t put_name_level(struct shape *p, size_t level, struct buf *b)
 	return width;
 }
 
-/* The part to keep is too long itself: its two ends. */
+/* The parts to keep are too long themselves: the two ends of the last one. */
 static void put_ends(struct shape *p, size_t width, struct buf *b)
 {
-	struct fold_keep k = p->keep[0];
+	struct fold_keep k = p->keep[p->n_keep - 1];
 	size_t room = width > 3 * p->dots_width ? width - 3 * p->dots_width : 0;
 	size_t a = k.from, z = k.to;
 
@@ -344,17 +345,20 @@ static void put_ends(struct shape *p, size_t width, struct buf *b)
 			z = i;
 	while (z > a && z < k.to && ((unsigned char)p->s[z] & 0xc0) == 0x80)
 		z--;
-	p->keep[0].to = a;
+	p->keep[0] = (struct fold_keep){ k.from, a };
 	p->keep[1] = (struct fold_keep){ z, k.to };
+	p->n_keep = 2;
 	(void)put_name_level(p, last_level(p), b);
 }
 
 static void put_shape(struct shape *p, size_t width, struct buf *b)
 {
-	bool keeps = p->keep[0].to > p->keep[0].from;
+	bool keeps = p->n_keep > 0;
 	size_t fits = last_level(p) - !keeps, not = 0;
 	struct buf rest = BUF_INIT;
 
+	if (keeps && p->n_keep > 1 && put_name_level(p, fits, NULL) > width)
+		p->keep[0] = p->keep[p->n_keep - 1], p->n_keep = 1;
 	if (put_name_level(p, fits, NULL) > width) {
 		if (keeps) {
 			put_ends(p, width, b);
@@ -377,7 +381,8 @@ static void put_shape(struct shape *p, size_t width, struct buf *b)
 	(void)put_name_level(p, fits, b);
 }
 
-void fold_name(struct buf *b, const char *s, size_t width, struct fold_keep keep, bool ascii)
+void fold_name(struct buf *b, const char *s, size_t width, const struct fold_keep *keep,
+	       size_t n_keep, bool ascii)
 {
 	struct shape p;
 
@@ -388,7 +393,9 @@ void fold_name(struct buf *b, const char *s, size_t width, struct fold_keep keep
 	if (shape_make(&p, s, ascii)) {
 		b->failed = true;
 	} else {
-		p.keep[0] = keep;
+		for (size_t i = 0; i < n_keep && i < FOLD_KEEPS; i++)
+			if (keep[i].to > keep[i].from)
+				p.keep[p.n_keep++] = keep[i];
 		put_shape(&p, width, b);
 	}
 	free(p.piece);

@@ -26,10 +26,11 @@
 /* Columns that names of pages and Markdown have, which have no width of their own. */
 enum { FOLD_PAGE = 64 };
 
-/* Bytes [from, to) of a name that stay if they fit; from == to: none. */
+/* Bytes [from, to) of a name that stay if they fit. */
 struct fold_keep {
 	size_t from, to;
 };
+enum { FOLD_KEEPS = 4 };
 
 /* Puts `s` in at most `width` columns, without padding. Dropped first: the innermost argument
  * lists, of template arguments and parameters, the longest first, each from its last argument on;
@@ -37,7 +38,8 @@ struct fold_keep {
  * Before all of these the folders of a path at the end, then the path ("JS:*hot /srv/app.js:1:16",
  * "py::hot:/srv/app.py"): the function's name stays. Time
  * is n log n in the bytes of `s`, whatever its brackets. */
-void fold_name(struct buf *b, const char *s, size_t width, struct fold_keep keep, bool ascii);
+void fold_name(struct buf *b, const char *s, size_t width, const struct fold_keep *keep,
+	       size_t n_keep, bool ascii);
 
 struct fold;
 struct folds {

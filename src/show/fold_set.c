@@ -13,7 +13,8 @@
 struct fold {
 	const char *name, *text;
 	size_t taken, width;
-	struct fold_keep keep;
+	struct fold_keep keep[FOLD_KEEPS];
+	size_t n_keep;
 	size_t first; /* the first name with this text, if another name has it */
 	/* of the first name that has a text: how much all with that text begin and end alike */
 	size_t head, tail;
@@ -59,7 +60,7 @@ void folds_add(struct folds *n, const char *name, size_t taken)
 static void cut_text(struct folds *n, struct fold *x, bool ascii)
 {
 	buf_reset(&n->scratch);
-	fold_name(&n->scratch, x->name, x->width, x->keep, ascii);
+	fold_name(&n->scratch, x->name, x->width, x->keep, x->n_keep, ascii);
 	x->text = arena_strdup(&n->arena, buf_str(&n->scratch));
 	n->failed |= !x->text || n->scratch.failed;
 	x->text = x->text ? x->text : "";
@@ -122,11 +123,43 @@ static struct fold_keep differing(const char *s, size_t head, size_t tail, size_
 	return (struct fold_keep){ from, to };
 }
 
-/* Cuts the names with equal texts anew, so that they keep the part that differs. */
-static void tell_apart(struct folds *n, bool ascii)
+/* The word in which a name first differs from others, whose first `head` bytes are the same, and the
+ * comma before it. */
+static struct fold_keep first_word(const char *s, size_t head)
+{
+	size_t len = strlen(s), from = head < len ? head : len, to = from + (from < len);
+
+	while (from && is_name_char(s[from - 1]) && (from == len || is_name_char(s[from])))
+		from--;
+	while (to < len && is_name_char(s[to]) && is_name_char(s[to - 1]))
+		to++;
+	while (from && ((unsigned char)s[from] & 0xc0) == 0x80)
+		from--;
+	while (to < len && ((unsigned char)s[to] & 0xc0) == 0x80)
+		to++;
+	if (from > 2 && !strncmp(s + from - 2, ", ", 2))
+		from -= 2;
+	return (struct fold_keep){ from, to };
+}
+
+static void keep_more(struct fold *x, const struct fold *first, bool words, size_t dots)
+{
+	if (words && x->n_keep < FOLD_KEEPS) {
+		x->keep[x->n_keep++] = first_word(x->name, first->head);
+		return;
+	}
+	x->keep[0] = differing(x->name, first->head, first->tail,
+			       x->width > 2 * dots ? x->width - 2 * dots : 0);
+	x->n_keep = 1;
+}
+
+/* Cuts the names with equal texts anew, so that they keep the next word that differs, or else all
+ * from the first difference to the last. Returns true if there were any. */
+static bool tell_apart(struct folds *n, bool words, bool ascii)
 {
 	struct u64map m = U64MAP_INIT;
 	size_t dots = ascii ? 3 : 1;
+	bool any = false;
 
 	for (size_t i = 0; i < n->n; i++) {
 		struct fold *x = &n->v[i], *first;
@@ -147,11 +180,12 @@ static void tell_apart(struct folds *n, bool ascii)
 
 		if (x->first == SIZE_MAX || x->text == x->name)
 			continue;
-		x->keep = differing(x->name, n->v[x->first].head, n->v[x->first].tail,
-				    x->width > 2 * dots ? x->width - 2 * dots : 0);
+		keep_more(x, &n->v[x->first], words, dots);
 		cut_text(n, x, ascii);
+		any = true;
 	}
 	u64map_free(&m);
+	return any;
 }
 
 /* Returns true if no other name has the text, which now is x's. */
@@ -185,7 +219,7 @@ static void number_name(struct folds *n, struct u64map *m, struct numbers *numbe
 		if (w > x->width) /* no room even for that */
 			return;
 		buf_reset(&n->scratch);
-		fold_name(&n->scratch, x->name, x->width - w, x->keep, ascii);
+		fold_name(&n->scratch, x->name, x->width - w, x->keep, x->n_keep, ascii);
 		buf_trim(&n->scratch);
 		buf_puts(&n->scratch, behind);
 		x->text = arena_strdup(&n->arena, buf_str(&n->scratch));
@@ -215,7 +249,7 @@ static void number_rest(struct folds *n, bool ascii)
 
 void folds_settle(struct folds *n, size_t width, bool ascii)
 {
-	bool cut = false;
+	bool any = false;
 
 	n->width = width;
 	for (size_t i = 0; i < n->n; i++) {
@@ -226,12 +260,14 @@ void folds_settle(struct folds *n, size_t width, bool ascii)
 		if (text_width(x->name) <= x->width)
 			continue;
 		cut_text(n, x, ascii);
-		cut = true;
+		any = true;
 	}
-	if (!cut)
+	if (!any)
 		return;
-	tell_apart(n, ascii);
-	tell_apart(n, ascii); /* now only those that differ elsewhere, too */
+	for (size_t i = 0; i < FOLD_KEEPS && any; i++)
+		any = tell_apart(n, true, ascii);
+	for (size_t i = 0; i < 2 && any; i++) /* then only those that differ elsewhere, too */
+		any = tell_apart(n, false, ascii);
 	number_rest(n, ascii);
 }
 

@@ -528,7 +528,6 @@ static void put_layout_text(struct layout *l, struct buf *out, size_t i, const s
 			    size_t room, size_t indent, bool last)
 {
 	const struct table_column *c = layout_column_of(l, i);
-	const struct fold_keep none = { 0, 0 };
 	size_t tail = layout_tail_of(x), name;
 	struct buf word = BUF_INIT, shorter = BUF_INIT;
 	const char *s;
@@ -551,7 +550,7 @@ static void put_layout_text(struct layout *l, struct buf *out, size_t i, const s
 	} else if (l->names) {
 		s = folds_get(&l->names[l->on[i].column], s, indent + layout_tail_of(x));
 	} else {
-		fold_name(&shorter, s, name, none, l->ascii);
+		fold_name(&shorter, s, name, NULL, 0, l->ascii);
 		s = buf_str(&shorter);
 	}
 	if (text_width(s) <= name && (tail || last)) {

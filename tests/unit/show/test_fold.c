@@ -67,7 +67,7 @@ static void exact(void **state)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		struct buf b = BUF_INIT;
 
-		fold_name(&b, rows[i].name, rows[i].width, (struct fold_keep){ 0, 0 }, true);
+		fold_name(&b, rows[i].name, rows[i].width, NULL, 0, true);
 		assert_string_equal(buf_str(&b), rows[i].want);
 		buf_free(&b);
 	}
@@ -106,7 +106,7 @@ static void what_differs_stays(void **state)
 		"Hash<Alpha, std::less<long>, Two>::find(std::string const&, int) const",
 	};
 	static const char *const texts[] = {
-		"Hash<...int>, One>::find(...) const",
+		"Hash<...int...>::find(...) const",
 		"Hash<...long>, One>::find(...) const",
 		"Hash<...long>, Two>::find(...) const",
 	};
