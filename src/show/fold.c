@@ -164,6 +164,26 @@ static void take_path(struct shape *p, size_t at)
 	p->tail = at;
 }
 
+/* Callers behind a function: "f < g < main | schedule". */
+static bool is_frame_end(const char *s)
+{
+	return !strncmp(s, FOLD_CALLER, strlen(FOLD_CALLER)) ||
+	       !strncmp(s, FOLD_INNER, strlen(FOLD_INNER));
+}
+
+/* They are dropped first, the last one before all others. */
+static void take_callers(struct shape *p, size_t at)
+{
+	size_t list = p->n_pieces;
+
+	for (size_t i = at; i < p->len; i++)
+		if (is_frame_end(p->s + i))
+			p->piece[p->n_pieces++] = (struct piece){
+				.from = i, .to = p->len, .list = list, .depth = SIZE_MAX
+			};
+	p->tail = p->tail ? p->tail : at;
+}
+
 static void parse_name(struct shape *p)
 {
 	const char *s = p->s;
@@ -173,6 +193,10 @@ static void parse_name(struct shape *p)
 	for (size_t i = 0; i < p->len; i++) {
 		char before = i ? s[i - 1] : ' ';
 
+		if (!p->n_open && is_frame_end(s + i)) {
+			take_callers(p, i);
+			break;
+		}
 		if (!p->n_open && begins_path(s, i)) {
 			take_path(p, i);
 			break;

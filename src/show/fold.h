@@ -26,6 +26,11 @@
 /* Columns that names of pages and Markdown have, which have no width of their own. */
 enum { FOLD_PAGE = 64 };
 
+/* Of a stack, the function that matters stands first: "f < caller < main | callee". Its callers are
+ * dropped from the end, before anything of its own name. */
+#define FOLD_CALLER " < "
+#define FOLD_INNER " | "
+
 /* Bytes [from, to) of a name that stay if they fit. */
 struct fold_keep {
 	size_t from, to;

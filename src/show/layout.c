@@ -16,6 +16,7 @@ enum {
 	INDENT = 2,
 	LEAST_FLEX = 8,
 	LEAST_OTHER = 6, /* of texts besides the lead, if the line fits then */
+	FAIR_OTHER = 12, /* ... before the lead is narrower than is good */
 	GOOD_OTHER = 20, /* of texts besides the lead: columns that may be dropped give way */
 	GOOD_FLEX = 24,
 	GOOD_TREE = 36,
@@ -395,6 +396,9 @@ static void fit_terminal(struct layout *l, unsigned width)
 	for (size_t i = l->n; i-- > 0 && line_width(l, GOOD_FLEX, GOOD_FLEX) > width;)
 		if (layout_column_of(l, i)->flags & C_DROP)
 			layout_leave_out(l, i);
+	shrink(l, width, LEAD, 2 * GOOD_FLEX);
+	shrink(l, width, OTHERS, FAIR_OTHER);
+	shrink(l, width, LEAD, GOOD_FLEX);
 	shrink(l, width, LEAD | OTHERS, LEAST_FLEX);
 	if (line_width(l, UINT_MAX, LEAST_OTHER) <= width)
 		shrink(l, width, OTHERS, LEAST_OTHER);

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "symbol/source.h"
 #include "report/wait/wait_int.h"
+#include "show/fold.h"
 
 /* c->which: offset of the place in a row. */
 static const struct wait_place *wait_place_of(const struct table *t, const struct table_column *c,
@@ -152,6 +153,33 @@ TABLE_GET(stack)
 	out->text = a->chain ? buf_str(out->scratch) : NULL;
 }
 
+/* For people: the function that waits and its callers, then what it called: if there is no room,
+ * the outermost and the kernel's are missing. */
+TABLE_GET(stack_shown)
+{
+	const struct wait_view *v = wait_view_of(t);
+	const struct wait_at *a = r->p;
+	const struct chain_node *node = v->w->chain.node;
+	uint32_t frame[DEPTH];
+	size_t n = 0, waits = 0;
+
+	(void)c;
+	for (uint32_t i = a->chain; i && n < DEPTH; i = node[i].parent)
+		frame[n++] = (uint32_t)node[i].frame;
+	while (waits < n && frame[waits] != v->w->chain_place[a->chain])
+		waits++;
+	waits = waits < n ? waits : 0;
+	for (size_t i = waits; i < n; i++) {
+		buf_puts(out->scratch, i > waits ? FOLD_CALLER : "");
+		put_wait_place_frame(out->scratch, v, frame[i]);
+	}
+	for (size_t i = waits; i-- > 0;) {
+		buf_puts(out->scratch, i + 1 == waits ? FOLD_INNER : " > ");
+		put_wait_place_frame(out->scratch, v, frame[i]);
+	}
+	out->text = n ? buf_str(out->scratch) : NULL;
+}
+
 /* For flame graphs: a line per chain and reason, which is its innermost frame, and ns. */
 int wait_folded(struct buf *out, const struct document *d, const struct show *s, struct err *err)
 {
@@ -180,8 +208,9 @@ int wait_folded(struct buf *out, const struct document *d, const struct show *s,
 static const struct table_column stack_columns[] = {
 	WAIT_TIME(offsetof(struct wait_at, t)),
 	COLUMN("reason", "reason", T_TEXT, C_KEY, "for what", .get = wait_cell_reason, AT(reason)),
-	COLUMN("stack", "stack", T_TEXT, C_KEY | C_FLEX | C_KEEP_END, "outermost first",
-	       .get = stack),
+	COLUMN("stack", "stack", T_TEXT, C_KEY | C_DATA, "outermost first", .get = stack),
+	COLUMN("stack_shown", "stack", T_TEXT, C_PEOPLE | C_FLEX,
+	       "the function that waits < its callers | what it called", .get = stack_shown),
 };
 #undef AT
 const struct table_form wait_stacks_form = { "stacks", NULL, 0, TABLE_COLUMNS(stack_columns),
