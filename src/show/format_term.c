@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "base/xalloc.h"
 #include "show/document.h"
+#include "show/fold.h"
 #include "show/layout.h"
 #include "show/page.h"
 
@@ -144,6 +145,23 @@ static void put_term_fact(struct page *p, const char *label, const char *text, b
 	page_labelled(p, label, buf_str(&p->text), bad);
 }
 
+/* Above the tables titles take a quarter of a screen of 24 lines: those of more events stand below. */
+#define TITLE_LINES 6
+
+/* A function's name is folded to about two lines. */
+static void put_term_labelled(struct page *p, const char *label, const char *text)
+{
+	struct buf safe = BUF_INIT, name = BUF_INIT;
+
+	text_put_safe(&safe, text, p->st->ascii);
+	if (p->st->width && !strcmp(label, "function"))
+		fold_name(&name, buf_str(&safe), page_room(p, 0) * 3 / 2, NULL, 0, p->st->ascii);
+	page_labelled(p, label, buf_str(name.len ? &name : &safe), false);
+	p->text.failed |= safe.failed | name.failed;
+	buf_free(&safe);
+	buf_free(&name);
+}
+
 /* Those in an ink (a command, a machine) are cut, others go on in the next line. */
 static void put_term_title(struct page *p, const struct document_line *l)
 {
@@ -160,15 +178,28 @@ static void put_term_title(struct page *p, const struct document_line *l)
 	page_end(p);
 }
 
+/* Returns how many titles stand above the tables. Heads with labels all do. */
+static size_t titles_above(const struct document *d)
+{
+	size_t labels = 0;
+
+	for (size_t i = 0; i < d->title.n; i++)
+		labels += d->title.v[i].label != NULL;
+	return labels || d->title.n <= TITLE_LINES ? d->title.n : TITLE_LINES;
+}
+
+static void put_term_titles_of(struct page *p, const struct document *d, size_t from, size_t to)
+{
+	for (size_t i = from; i < to; i++)
+		if (d->title.v[i].label)
+			put_term_labelled(p, d->title.v[i].label, d->title.v[i].text);
+		else
+			put_term_title(p, &d->title.v[i]);
+}
+
 static void put_term_titles(struct page *p, const struct document *d)
 {
-	for (size_t i = 0; i < d->title.n; i++) {
-		if (d->title.v[i].label) {
-			put_term_fact(p, d->title.v[i].label, d->title.v[i].text, false);
-			continue;
-		}
-		put_term_title(p, &d->title.v[i]);
-	}
+	put_term_titles_of(p, d, 0, d->title.n);
 }
 
 static void put_term_facts(struct page *p, const struct document *d)
@@ -243,11 +274,15 @@ int format_term(struct buf *out, const struct document *d, const struct show *s,
 
 	(void)err;
 	if (!s->later && !bare)
-		put_term_titles(&sheet->p, d);
+		put_term_titles_of(&sheet->p, d, 0, titles_above(d));
 	if (!bare && d->above)
 		d->above(out, d, &s->style);
 	while ((t = document_next_table(d, s, TABLE_DATA, &at)))
 		put_term_table(sheet, t, s->later);
+	if (!s->later && !bare && titles_above(d) < d->title.n) {
+		page_end(&sheet->p);
+		put_term_titles_of(&sheet->p, d, titles_above(d), d->title.n);
+	}
 	if (!bare) {
 		if (!s->later && d->fact.n + d->note.n)
 			page_end(&sheet->p);

@@ -252,13 +252,13 @@ static void add_annotated_titles(struct document *d, const struct annotate *a)
 	document_head(d, "function", "%s in %s", a->target.name, a->target.dso);
 	document_head(d, "samples", "%s samples of %s, %s of all",
 		      num_exact(n, a->target.total.samples), a->event, num_percent(p, a->of_all));
-	if (a->origin && *a->origin)
-		document_head(d, "symbols", "%s", a->origin);
 	annotate_account_sum(&cycles, a);
 	if (cycles.len)
 		document_head(d, "cycles", "%s", buf_str(&cycles));
 	if (a->ran)
 		add_ran(d, a);
+	if (a->origin && *a->origin)
+		document_fact(d, "symbols", false, "%s", a->origin);
 	buf_free(&cycles);
 }
 

@@ -421,7 +421,6 @@ int annotate_term(struct buf *out, const struct document *d, const struct show *
 	if (s->table)
 		return format_term(out, d, s, err);
 	term_titles(out, d, &s->style);
-	term_notes(out, d, &s->style);
 	put_hottest(&f, d, s);
 	if (f.a->opts.no_asm && f.a->has_lines)
 		put_listing_source(&f);
@@ -429,6 +428,7 @@ int annotate_term(struct buf *out, const struct document *d, const struct show *
 		put_instructions(&f);
 	buf_putc(out, '\n');
 	term_facts(out, d, &s->style);
+	term_notes(out, d, &s->style);
 	out->failed |= f.text.failed || f.insn.failed;
 	folds_free(&f.names, out);
 	buf_free(&f.text);

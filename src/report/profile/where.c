@@ -315,23 +315,34 @@ static const char *safe_where_name(struct buf *safe, const struct where_row *r,
 	return buf_str(safe);
 }
 
-static void settle_where_names(struct folds *names, struct buf *safe, const struct where *w,
-			       size_t width, const struct style *st)
+/* Returns the width of the names: `least`, or up to `most` if they are longer. */
+static size_t settle_where_names(struct folds *names, struct buf *safe, const struct where *w,
+				 size_t least, size_t most, const struct style *st)
 {
-	for (size_t i = 0; i < w->n; i++)
-		if (!w->row[i].folded)
-			folds_add(names, safe_where_name(safe, &w->row[i], st), 0);
+	size_t width = least;
+
+	for (size_t i = 0; i < w->n; i++) {
+		const char *name = safe_where_name(safe, &w->row[i], st);
+
+		if (w->row[i].folded)
+			continue;
+		folds_add(names, name, 0);
+		width = text_width(name) > width ? text_width(name) : width;
+	}
+	width = width < most ? width : most;
 	folds_settle(names, width, st->ascii);
+	return width;
 }
 
 void where_put(struct buf *out, const struct where *w, const struct style *st)
 {
 	struct folds names = { .v = NULL };
 	struct buf safe = BUF_INIT;
-	size_t width = st->width && st->width < 100 ? st->width : 80;
-	size_t place = width >= 70 ? 22 : 14, name = width > place + 30 ? width - place - 25 : 10;
+	size_t width = st->width ? st->width : 80;
+	size_t place = width >= 120 ? 32 : width >= 70 ? 22 : 14;
+	size_t name = width > place + 30 ? width - place - 25 : 10;
 
-	settle_where_names(&names, &safe, w, name, st);
+	name = settle_where_names(&names, &safe, w, name < 33 ? name : 33, name, st);
 	style_ink(out, st, INK_BOLD);
 	buf_printf(out, " %-*s%*s", (int)(name + place + 1), "where", 9, "share");
 	style_ink(out, st, INK_PLAIN);
