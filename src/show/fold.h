@@ -29,7 +29,7 @@ enum { FOLD_PAGE = 64 };
 /* Of a stack, the function that matters stands first: "f < caller < main | callee". Its callers are
  * dropped from the end, before anything of its own name. */
 #define FOLD_CALLER " < "
-#define FOLD_INNER " | "
+#define FOLD_INNER  " | "
 
 /* Bytes [from, to) of a name that stay if they fit. */
 struct fold_keep {

@@ -123,8 +123,8 @@ static struct fold_keep differing(const char *s, size_t head, size_t tail, size_
 	return (struct fold_keep){ from, to };
 }
 
-/* The word in which a name first differs from others, whose first `head` bytes are the same, and the
- * comma before it. */
+/* The word in which a name first differs from others, whose first `head` bytes are the same, and
+ * the comma before it. */
 static struct fold_keep first_word(const char *s, size_t head)
 {
 	size_t len = strlen(s), from = head < len ? head : len, to = from + (from < len);

@@ -145,7 +145,8 @@ static void put_term_fact(struct page *p, const char *label, const char *text, b
 	page_labelled(p, label, buf_str(&p->text), bad);
 }
 
-/* Above the tables titles take a quarter of a screen of 24 lines: those of more events stand below. */
+/* Above the tables titles take a quarter of a screen of 24 lines: those of more events stand
+ * below. */
 #define TITLE_LINES 6
 
 /* A function's name is folded to about two lines. */

@@ -28,7 +28,7 @@ struct pack {
 	struct json j;
 	struct strtab texts;
 	struct pack_rows rows; /* of the table at hand */
-	unsigned char *name; /* by text: of a column of names, which "short" folds */
+	unsigned char *name;   /* by text: of a column of names, which "short" folds */
 	size_t n_names;
 	struct buf scratch, text;
 	uint64_t cap;	  /* bytes of rows of a table of a document, about; 0: any number */

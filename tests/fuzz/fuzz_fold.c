@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Names of a table, one a line, folded together: they fit, and none that differ look alike. The first
- * byte is the width, its highest bit ASCII. */
+/* Names of a table, one a line, folded together: they fit, and none that differ look alike. The
+ * first byte is the width, its highest bit ASCII. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
