@@ -91,6 +91,7 @@ WIDTH = re.compile(r"\b(text_put_fit|text_put_safe_fit|text_width|folds_settle|f
 WIDTHS = {
     "base/text": "what they are made of",
     "show/fold": "names of a column",
+    "show/format_term.c": "a function's name in a title",
     "show/layout.c": "columns",
     "show/page.c": "lines of a page",
     "cli/screen/screen.c": "cells of the terminal",

@@ -61,6 +61,8 @@ void folds_add(struct folds *n, const char *name, size_t taken);
 /* Names that would look alike in `width` columns keep the part that differs; those that still do
  * end in a number. */
 void folds_settle(struct folds *n, size_t width, bool ascii);
+/* The same for formats whose columns have no width of their own: FOLD_PAGE columns. */
+void folds_settle_page(struct folds *n);
 /* The text for the cell, of at most width - taken columns; `name` itself if it fits or was not
  * added. Valid until folds_free(). */
 const char *folds_get(const struct folds *n, const char *name, size_t taken);

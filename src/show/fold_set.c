@@ -271,6 +271,11 @@ void folds_settle(struct folds *n, size_t width, bool ascii)
 	number_rest(n, ascii);
 }
 
+void folds_settle_page(struct folds *n)
+{
+	folds_settle(n, FOLD_PAGE, false);
+}
+
 const char *folds_get(const struct folds *n, const char *name, size_t taken)
 {
 	const uint64_t *at = u64map_find(&n->at, name_key(name, taken));

@@ -62,7 +62,7 @@ static void put_pack_short(struct pack *p)
 	for (size_t i = 0; i < n; i++)
 		if (p->name[i])
 			folds_add(&folds, safe_pack_name(p, i), 0);
-	folds_settle(&folds, FOLD_PAGE, false);
+	folds_settle_page(&folds);
 	pack_array(p, "short");
 	for (size_t i = 0; i < n; i++) {
 		const char *whole = p->name[i] ? safe_pack_name(p, i) : "";
