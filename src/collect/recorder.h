@@ -12,12 +12,16 @@
  *
  * The thread sleeps until a ring is half full or `flush_ms` have passed (with jitter less, down to
  * 10 ms, if counters take samples faster than they get periods), drains all rings and calls
- * round(), so that older records are out of our hands. The sink is called on that thread only.
+ * round(), so that older records are out of our hands. The sink is called on one thread only.
  * Records are handed over as the kernel wrote them, in runs of bytes: a record may be cut by the
  * end of a run, its rest is the next run. With `in_order` each run is a record, or a part of one,
  * and those of all rings come in the order of their times: what a thread maps on one CPU comes
  * before its samples on another. Nothing ever waits for us: if a ring is full, the kernel
  * drops samples and counts them in LOST records.
+ *
+ * With `apart` the thread only copies, and a second one calls the sink: a sink that takes long now
+ * and then does not let the rings fill. Up to RECORDER_APART bytes wait for it. Runs begin and end
+ * anywhere then.
  */
 #ifndef CYCLADE_COLLECT_RECORDER_H
 #define CYCLADE_COLLECT_RECORDER_H
@@ -47,7 +51,8 @@ struct recorder_event {
 	const char *name; /* for messages */
 };
 
-#define RECORDER_RING (512u << 10) /* bytes of data, unless others are asked for */
+#define RECORDER_RING  (512u << 10) /* bytes of data, unless others are asked for */
+#define RECORDER_APART (256u << 20) /* bytes that wait at most */
 
 struct recorder_setup {
 	const struct recorder_event *event;
@@ -61,6 +66,7 @@ struct recorder_setup {
 	uint64_t ring_bytes; /* of data, a power of two of pages; 0: RECORDER_RING */
 	unsigned flush_ms;   /* 0: 250 */
 	bool in_order;	     /* all events' records have their times at the same places */
+	bool apart;	     /* has no effect if an event has an AUX ring */
 	/* Counters have periods of their own, up to so far from the one asked for (0.1), and new
 	 * ones as they go on: see recorder_saw(); 0: the one asked for. */
 	double jitter;
@@ -87,7 +93,7 @@ struct recorder_sink {
 	int (*data)(void *ctx, const void *p, size_t len, struct err *err);
 	int (*round)(void *ctx, struct err *err);
 	int (*trace)(void *ctx, const struct recorder_trace *t, struct err *err); /* or NULL */
-	void (*failed)(void *ctx); /* the thread gives up after data() or round() failed */
+	void (*failed)(void *ctx); /* a thread gives up after data() or round() failed */
 	void *ctx;
 };
 

@@ -18,6 +18,7 @@
 #include "base/hash.h"
 #include "base/invariant.h"
 #include "base/vec.h"
+#include "collect/counters/record_queue.h"
 #include "collect/counters/ring_order.h"
 #include "collect/machine/cgroup.h"
 #include "collect/jitter.h"
@@ -61,10 +62,11 @@ struct recorder {
 	bool *held;	       /* by event: not enabled with the others */
 	size_t n_events;
 	unsigned flush_ms;
-	unsigned wait_ms; /* up to flush_ms: shorter if periods are to change sooner */
+	atomic_uint wait_ms; /* up to flush_ms: shorter if periods are to change sooner */
 	bool reads_lost;
-	bool in_order;
+	bool in_order, apart;
 	struct ring_order order;
+	struct record_queue *queue; /* with `apart`: before the sink */
 	double jitter;
 	uint64_t seed;
 	struct u64map by_id; /* index of the counter, with jitter */
@@ -378,6 +380,9 @@ int recorder_open(struct recorder **out, const struct recorder_setup *setup, str
 		r->wait_ms = WAIT_LEAST_MS;
 	r->n_events = setup->n_events;
 	r->in_order = setup->in_order && setup->n_events;
+	r->apart = setup->apart;
+	for (size_t i = 0; i < setup->n_events; i++)
+		r->apart &= !setup->event[i].aux_bytes;
 	if (r->in_order)
 		ring_order_fields(&r->order, &setup->event[0].attr);
 	r->jitter = setup->jitter;
@@ -445,24 +450,6 @@ int recorder_switch(struct recorder *r, size_t event, bool on, struct err *err)
 	return 0;
 }
 
-static int drain_ring(struct recorder *r, struct ring *ring, struct err *err)
-{
-	uint64_t head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
-	uint64_t tail = ring->page->data_tail;
-
-	while (tail != head) {
-		uint64_t at = tail & (ring->size - 1), len = head - tail;
-
-		if (len > ring->size - at)
-			len = ring->size - at;
-		if (r->sink.data(r->sink.ctx, ring->data + at, len, err))
-			return -1;
-		tail += len;
-	}
-	__atomic_store_n(&ring->page->data_tail, tail, __ATOMIC_RELEASE);
-	return 0;
-}
-
 static int drain_aux(struct recorder *r, struct ring *ring, struct err *err)
 {
 	uint64_t head, tail, at;
@@ -522,14 +509,15 @@ void recorder_saw(struct recorder *r, uint64_t id, uint32_t tid)
 /* The next round is to come when counters have about RECORDER_STEADY samples of a period. */
 static void set_wait(struct recorder *r, unsigned most_seen)
 {
+	unsigned wait = r->wait_ms;
+
 	if (most_seen > 2 * RECORDER_STEADY)
-		r->wait_ms /= 2;
+		wait /= 2;
 	else if (!most_seen)
-		r->wait_ms *= 2;
-	if (r->wait_ms < WAIT_LEAST_MS)
-		r->wait_ms = WAIT_LEAST_MS;
-	if (r->wait_ms > r->flush_ms)
-		r->wait_ms = r->flush_ms;
+		wait *= 2;
+	if (wait < WAIT_LEAST_MS)
+		wait = WAIT_LEAST_MS;
+	r->wait_ms = wait < r->flush_ms ? wait : r->flush_ms;
 }
 
 /* Any of those that are due, if they are too many for a round. */
@@ -552,13 +540,68 @@ static void change_periods(struct recorder *r)
 		set_wait(r, most_seen);
 }
 
+/* ---- to the sink: at once, or by way of the queue, on its thread -------------------------------
+ */
+
+static int give_data(void *ctx, const void *p, size_t len, struct err *err)
+{
+	struct recorder *r = ctx;
+
+	return r->sink.data(r->sink.ctx, p, len, err);
+}
+
+static int give_round(void *ctx, struct err *err)
+{
+	struct recorder *r = ctx;
+
+	change_periods(r);
+	return r->sink.round(r->sink.ctx, err);
+}
+
+static void give_up(void *ctx)
+{
+	struct recorder *r = ctx;
+
+	if (r->sink.failed)
+		r->sink.failed(r->sink.ctx);
+}
+
+static int put_data(void *ctx, const void *p, size_t len, struct err *err)
+{
+	struct recorder *r = ctx;
+
+	return r->queue ? record_queue_data(r->queue, p, len, err) : give_data(r, p, len, err);
+}
+
+/* ---- draining -------------------------------------------------------------------------------- */
+
+static int drain_ring(struct recorder *r, struct ring *ring, struct err *err)
+{
+	uint64_t head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
+	uint64_t tail = ring->page->data_tail;
+
+	while (tail != head) {
+		uint64_t at = tail & (ring->size - 1), len = head - tail;
+
+		if (len > ring->size - at)
+			len = ring->size - at;
+		if (put_data(r, ring->data + at, len, err))
+			return -1;
+		tail += len;
+	}
+	__atomic_store_n(&ring->page->data_tail, tail, __ATOMIC_RELEASE);
+	return 0;
+}
+
 static int drain_in_order(struct recorder *r, struct err *err)
 {
+	const struct recorder_sink sink = { .data = put_data, .ctx = r };
+
 	vec_each (&r->ring, const struct ring *, ring) {
 		if (ring_order_add(&r->order, ring->page, ring->data, ring->size, err))
 			return -1;
 	}
-	return ring_order_drain(&r->order, &r->sink, err);
+	return ring_order_drain(&r->order, &sink, err);
 }
 
 static int drain_all(struct recorder *r, struct err *err)
@@ -569,8 +612,7 @@ static int drain_all(struct recorder *r, struct err *err)
 		if ((!r->in_order && drain_ring(r, ring, err)) || drain_aux(r, ring, err))
 			return -1;
 	}
-	change_periods(r);
-	return r->sink.round(r->sink.ctx, err);
+	return r->queue ? record_queue_round(r->queue, err) : give_round(r, err);
 }
 
 static void *drain_thread(void *arg)
@@ -585,6 +627,8 @@ static void *drain_thread(void *arg)
 	for (size_t i = 0; i < r->ring.n; i++)
 		fds[i] = (struct pollfd){ .fd = r->ring.v[i].fd, .events = POLLIN };
 	fds[r->ring.n] = (struct pollfd){ .fd = r->wake, .events = POLLIN };
+	if (r->queue)
+		record_queue_first();
 	while (!atomic_load(&r->stop)) {
 		if (poll(fds, r->ring.n + 1, (int)r->wait_ms) < 0 && errno != EINTR) {
 			(void)err_sys(&r->failure, "poll");
@@ -603,9 +647,26 @@ static void *drain_thread(void *arg)
 	return NULL;
 failed:
 	free(fds);
-	if (r->sink.failed)
-		r->sink.failed(r->sink.ctx);
+	give_up(r);
 	return NULL;
+}
+
+static int start_threads(struct recorder *r, struct err *err)
+{
+	const struct recorder_sink of_queue = {
+		.data = give_data, .round = give_round, .failed = give_up, .ctx = r
+	};
+	int rc;
+
+	if (r->apart && record_queue_start(&r->queue, &of_queue, RECORDER_APART, err))
+		return -1;
+	rc = pthread_create(&r->thread, NULL, drain_thread, r);
+	if (rc) {
+		errno = rc;
+		return err_sys(err, "starting the draining thread");
+	}
+	r->running = true;
+	return 0;
 }
 
 int recorder_start(struct recorder *r, const struct recorder_sink *sink, struct err *err)
@@ -620,14 +681,9 @@ int recorder_start(struct recorder *r, const struct recorder_sink *sink, struct 
 	/* signals are for the other threads */
 	(void)sigfillset(&all);
 	(void)pthread_sigmask(SIG_SETMASK, &all, &old);
-	rc = pthread_create(&r->thread, NULL, drain_thread, r);
+	rc = start_threads(r, err);
 	(void)pthread_sigmask(SIG_SETMASK, &old, NULL);
-	if (rc) {
-		errno = rc;
-		return err_sys(err, "starting the draining thread");
-	}
-	r->running = true;
-	return 0;
+	return rc;
 }
 
 static void end_recorder_thread(struct recorder *r)
@@ -641,6 +697,7 @@ static void end_recorder_thread(struct recorder *r)
 		one = 0; /* it wakes by itself within flush_ms */
 	(void)pthread_join(r->thread, NULL);
 	r->running = false;
+	(void)!record_queue_end(r->queue, &r->failure);
 }
 
 int recorder_stop(struct recorder *r, struct err *err)
@@ -704,6 +761,7 @@ void recorder_close(struct recorder *r)
 	if (!r)
 		return;
 	end_recorder_thread(r);
+	record_queue_free(r->queue);
 	vec_each (&r->ring, struct ring *, ring) {
 		if (ring->aux_size)
 			(void)munmap(ring->aux, ring->aux_size);

@@ -77,6 +77,8 @@ static int open_sampling_counters(struct sampling *r, struct err *err)
 				    .ring_bytes = r->ring_bytes,
 				    .flush_ms = sampling_looks(r) ? 100 : 0,
 				    .in_order = r->fields.unwinds || r->opts.python,
+				    /* frames of Python are read when a sample arrives */
+				    .apart = r->fields.unwinds && !r->opts.python,
 				    .jitter = r->opts.jitter,
 				    .seed = r->opts.jitter > 0 ? counting_clock() : 0 };
 
