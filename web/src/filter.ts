@@ -30,7 +30,7 @@ function field(name: "focus" | "hide" | "search", label: string, hint: string): 
 const ONE_OF_MANY = new Set(["process", "thread", "cpu"]);
 export function makeFilterBar(c: Context): { el: HTMLElement; update: () => void; search: () => void } {
   const chips = h("p", { class: "chips", "aria-live": "polite" });
-  const fields = h("div", null, field("search", "search (/)", "name or regex"), field("focus", "focus (f)", "only chains with …"), field("hide", "hide (x)", "no chains with …"));
+  const fields = h("div", null, field("search", "search (/)", "name, regex"), field("focus", "focus (f)", "chains with"), field("hide", "hide (x)", "chains without"));
   const box = h("details", { class: "fields", open: innerWidth > 600 }, h("summary", null, "search and filter"), fields);
   const cube = c.cube;
   const select = (key: "process" | "thread" | "cpu" | "event", label: string, options: [string, string][], none = "all"): void => {

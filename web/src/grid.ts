@@ -165,6 +165,10 @@ export class Grid {
     if (this.depth && this.nameColumn && !this.o.columns) {
       const first = [this.nameColumn, ...["total", "share", "value"].map((k) => t.column(k))].filter((c): c is Column => !!c && this.columns.includes(c));
       this.columns = [...first, ...this.columns.filter((c) => !first.includes(c))];
+    } else if (this.nameColumn && !this.o.columns && !this.all) {
+      const keys = this.columns.filter((c) => c.flags.has("key") && c !== this.nameColumn);
+      const first = this.nameColumn.flags.has("key") ? [this.nameColumn, ...keys] : keys;
+      this.columns = [...first, ...this.columns.filter((c) => !first.includes(c))];
     }
   }
   // Parts stand behind the column that they open from.

@@ -78,7 +78,7 @@ function start(texts: string[]): void {
   const views = [...tabs, ...more];
   for (const v of views) context.pages.add(v.id);
   const first = views.find((v) => v.id === "compare") ?? views[0];
-  setTitle(page.title);
+  setTitle(page.title, page.docs);
   openState();
 
   const bar = makeFilterBar(context);
@@ -116,6 +116,9 @@ function start(texts: string[]): void {
     if (same) scrollTo(0, top);
     else scrollTo(0, 0);
   };
+  const close = (e: Event): void => { for (const d of nav.querySelectorAll<HTMLDetailsElement>("details[open]")) if (!d.contains(e.target as Node) || (e as KeyboardEvent).key === "Escape") d.open = false; };
+  addEventListener("click", close);
+  addEventListener("keydown", (e) => { if (e.key === "Escape") close(e); });
   listen(draw);
   onColours(draw);
   openKeys(views, bar.search);

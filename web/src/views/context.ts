@@ -76,8 +76,12 @@ export function heading(text: string, ...more: (Node | null)[]): HTMLElement {
   return h("h2", null, safe(text), ...more);
 }
 // What the page has as its title is not said again.
-let pageTitle = "";
-export function setTitle(title: string): void { pageTitle = title; }
+const told = new Set<string>();
+export function setTitle(title: string, docs: Doc[]): void {
+  told.add(title);
+  const seen = new Set<string>(); // the command and the machine are lines of all documents
+  for (const l of docs.flatMap((d) => d.titles)) if (!l.label) (seen.has(l.text) ? told : seen).add(l.text);
+}
 const ALIKE = 4;
 function lost(d: Doc): [Column, number][] {
   return d.tables.flatMap((t) => t.columns.filter((c) => c.flags.has("loss") && !d.facts.some((f) => f.label.includes(c.head)))
@@ -106,7 +110,7 @@ export function lines(d: Doc): HTMLElement {
   for (const l of d.facts) put(l.label, l.text, l.marked);
   for (const n of d.notes) put("note", n, false);
   for (const [c, n] of lost(d)) put(c.head, `${n}: ${c.means}`, true);
-  const titles = d.titles.filter((l) => !l.label && l.text !== pageTitle);
+  const titles = d.titles.filter((l) => !l.label && !told.has(l.text));
   return h("div", null, ...titles.map((l) => h("p", { class: l.marked ? "strong" : null }, safe(l.text))), dl.firstChild ? dl : null);
 }
 export function nextCommands(d: Doc): HTMLElement | null {

@@ -16,8 +16,9 @@ import { icicle } from "./tree";
 
 const TEN = 10;
 
-// A sentence with the name of the function in it as it is shown elsewhere.
-function sentence(text: string, name: string): (Node | string)[] {
+// A sentence of the terminal with the name of the function in it as it is shown elsewhere.
+function sentence(said: string, name: string): (Node | string)[] {
+  const text = said.replace(/^[a-z]/, (x) => (name && said.startsWith(name) ? x : x.toUpperCase())).replace(/ \+-(?=[<\d])/g, " ±").replace(/[^.]$/, "$&.");
   const short = name && shortName(name);
   const at = name ? text.indexOf(name) : -1;
   return at < 0 ? [safe(text)] : [safe(text.slice(0, at)), h("span", { class: "code", title: safe(name) }, safe(short)), safe(text.slice(at + name.length))];
@@ -45,10 +46,10 @@ function findings(c: Context, d: Doc): HTMLElement {
   for (let r = 0; t && r < t.length && r < 5; r++) {
     const name = of(r, "function"), page = of(r, "page"), link = proof(c, page, name, of(r, "dso"));
     list.append(h("li", null, h("p", null, ...sentence(of(r, "statement"), name)),
-      h("p", { class: "dim" }, shareOf(t, r), link ? h("a", { href: link }, safe(`see ${page}`)) : null, of(r, "source") ? h("span", { class: "code" }, safe(of(r, "source").replace(/.*\//, ""))) : null,
+      h("p", { class: "dim" }, of(r, "statement").includes("+-") ? null : shareOf(t, r), link ? h("a", { href: link }, safe(`see ${page}`)) : null, of(r, "source") ? h("span", { class: "code" }, safe(of(r, "source").replace(/.*\//, ""))) : null,
         of(r, "command") ? h("code", null, safe(of(r, "command"))) : null)));
   }
-  return list.firstChild ? list : h("div", null, ...d.notes.map((n) => h("p", null, safe(n))));
+  return list;
 }
 // The sentence of the findings; where there is none, the hottest function.
 function headline(c: Context): HTMLElement | null {
@@ -112,7 +113,7 @@ function waits(c: Context, d: Doc): HTMLElement | null {
   // the reasons with most time, each with what was waited for most
   const rows = (t: Table | undefined, keep: (r: number) => boolean, n: number): number[] => Array.from({ length: t?.length ?? 0 }, (_, r) => r).filter(keep).sort((a, b) => much(t!, b) - much(t!, a)).slice(0, n);
   for (const r of rows(reasons, (r) => text(reasons!, r, "state") !== "running" && much(reasons!, r) > all / 100, 4)) {
-    const what = rows(objects, (k) => text(objects!, k, "reason") === text(reasons!, r, "reason") && much(objects!, k) > all / 100, 2);
+    const what = rows(objects, (k) => !!text(objects!, k, "object") && text(objects!, k, "reason") === text(reasons!, r, "reason") && much(objects!, k) > all / 100, 2);
     list.append(h("li", null, h("b", null, seconds(much(reasons!, r))), safe(` ${text(reasons!, r, "reason")}: ${text(reasons!, r, "means")}`),
       what.length ? h("ul", null, ...what.map((k) => h("li", null, h("b", null, seconds(much(objects!, k))), safe(` ${shortName(text(objects!, k, "object"))}`),
         text(objects!, k, "caller") ? safe(`, in ${shortName(text(objects!, k, "caller"))}`) : null))) : null));
@@ -145,7 +146,9 @@ export const summaryView: View = {
     if (note) root.append(note);
     if (whole) root.append(whole);
     const strip = c.cube?.hasTime ? h("section", null, heading("Threads over time ", h("a", { href: hashOf({ view: "time" }) }, "time")), timeStrip(c, 190)) : null;
-    const first = found ? h("section", null, heading("Findings"), findings(c, found)) : null;
+    const some = found && findTable(found, "rows")?.length;
+    if (found && !some && found.notes.length) root.append(h("p", null, ...sentence(found.notes[0], "")));
+    const first = found && some ? h("section", null, heading("Findings"), findings(c, found)) : null;
     if (first || strip) root.append(h("div", { class: first && strip ? "halves" : null }, first, strip));
     // the memory first where it is all that was sampled
     const mem = c.doc("mem"), ahead = !c.cube || c.cube.unit === "events";
