@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -18,6 +19,7 @@
 #include "measure/counting.h"
 #include "monitor/http_client.h"
 #include "monitor/http_int.h"
+#include "show/document.h"
 
 #define MEMORY	((size_t)16384) /* of a connection: its request's head must fit */
 #define LONGEST UINT64_C(3600000000000)
@@ -64,9 +66,12 @@ struct http {
 
 static const char page_head[] =
 	"<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
-	"<noscript><meta http-equiv=\"refresh\" content=\"5\"></noscript>"
-	"<title>cyclade monitor</title><link rel=\"stylesheet\" href=\"style.css\"></head>"
-	"<body><main><h1>cyclade monitor</h1>\n";
+	"<meta name=\"viewport\" content=\"width=device-width\">"
+	"<noscript><meta http-equiv=\"refresh\" content=\"5\"></noscript><title>";
+static const char page_title[] =
+	" - cyclade monitor</title><link rel=\"stylesheet\" href=\"style.css\"></head>"
+	"<body><main><h1>";
+static const char page_body[] = " <small>cyclade monitor</small></h1>\n";
 static const char page_tail[] =
 	"<p>The same for Prometheus: <a href=\"metrics\">metrics</a></p></main><script>";
 static const char page_end[] = "</script></body></html>\n";
@@ -74,6 +79,8 @@ static const char *const types[HTTP_TEXTS] = {
 	"application/openmetrics-text; version=1.0.0; charset=utf-8",
 	"text/plain; version=0.0.4; charset=utf-8",
 	"text/html; charset=utf-8",
+	"application/json; charset=utf-8",
+	"application/json; charset=utf-8",
 };
 
 /* Returns a response of a text that stays. The library takes no const, and changes nothing. */
@@ -129,6 +136,19 @@ static struct MHD_Response *respond(struct buf *b, const char *type)
 	return r;
 }
 
+/* The page is named after its machine. */
+static void put_page_head(struct buf *b)
+{
+	struct utsname u;
+	const char *host = uname(&u) ? "this machine" : u.nodename;
+
+	buf_puts(b, page_head);
+	html_text(b, host);
+	buf_puts(b, page_title);
+	html_text(b, host);
+	buf_puts(b, page_body);
+}
+
 /* Under the lock; NULL: there is no interval yet, or no memory. */
 static struct MHD_Response *response_text_of(struct http *h, enum http_text which)
 {
@@ -140,7 +160,7 @@ static struct MHD_Response *response_text_of(struct http *h, enum http_text whic
 	if (h->text[which] || !h->make)
 		return h->text[which];
 	if (which == HTTP_TABLES)
-		buf_puts(&b, page_head);
+		put_page_head(&b);
 	if (!h->make(h->ctx, which, &b, &err)) {
 		if (which == HTTP_TABLES) {
 			buf_puts(&b, page_tail);
@@ -205,6 +225,10 @@ static enum MHD_Result answer(void *ctx, struct MHD_Connection *c, const char *u
 			http_accepted(mhd.lookup_connection_value(c, MHD_HEADER_KIND, "Accept")));
 	if (!strcmp(url, "/"))
 		return give_response(h, c, HTTP_TABLES);
+	if (!strcmp(url, "/history.json"))
+		return give_response(h, c, HTTP_HISTORY);
+	if (!strcmp(url, "/last.json"))
+		return give_response(h, c, HTTP_LAST);
 	if (!strcmp(url, "/style.css"))
 		return mhd.queue_response(c, MHD_HTTP_OK, h->style);
 	return say_plain(c, MHD_HTTP_NOT_FOUND, "there are / and /metrics\n");

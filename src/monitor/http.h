@@ -10,7 +10,8 @@
  *
  * /metrics is OpenMetrics if the client accepts it, else the text format 0.0.4; / is a page that
  * loads nothing from elsewhere: tables, and a script (web/src/monitor) that draws charts of
- * /metrics and reads the tables again; without scripts it reloads. Requests are answered by a
+ * /history.json and, after each interval, /last.json, and reads the tables again; without scripts
+ * it reloads. Requests are answered by a
  * thread of its own. A text is made at the first request in an interval, and is the same for all
  * requests until the next one: an interval without a request costs nothing. The counting waits at
  * most for a text that is being made, never for clients, slow ones too; many cost no more memory
@@ -30,7 +31,14 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-enum http_text { HTTP_OPENMETRICS, HTTP_PROMETHEUS, HTTP_TABLES, HTTP_TEXTS };
+enum http_text {
+	HTTP_OPENMETRICS,
+	HTTP_PROMETHEUS,
+	HTTP_TABLES,
+	HTTP_HISTORY, /* json of history.h, all intervals */
+	HTTP_LAST,    /* the same of the last one */
+	HTTP_TEXTS
+};
 
 struct http;
 

@@ -283,6 +283,13 @@ t.ok(status == 200 and "default-src 'none'" in csp and "unsafe" not in csp and "
      "/ is a page that loads nothing from elsewhere", rest[:500])
 t.ok(len(script) == 1 and "script-src 'sha256-%s'" % base64.b64encode(hashlib.sha256(script[0].encode()).digest()).decode() in csp,
      "its one script is allowed by its hash", csp)
+time.sleep(0.2)
+told = [json.loads(s.get(path)[2]) for path in ("/history.json", "/last.json")]
+rows = {(r["place"], r["metric"], r["line"]): r for r in told[0]["lines"]}
+t.ok(len(told[0]["intervals"]) > 2 and len(told[1]["intervals"]) == 1 and all(len(r["figures"]) == len(x["intervals"]) for x in told for r in x["lines"]),
+     "/history.json has a figure of each interval that was kept, /last.json of the last one", [len(x["intervals"]) for x in told])
+t.ok({r["metric"] for r in rows.values() if r["place"] == "host"} >= {"context_switches/s", "load1"} and any(k[0] == "cpu" and k[2] == "CPU 0" for k in rows)
+     and rows["host", "load1", ""]["figures"][-1] == "0.5", "the figures are those of tables", list(rows)[:9])
 t.ok(s.get("/style.css")[0] == 200 and head["X-Content-Type-Options"] == "nosniff", "and its style is here")
 for path, method, headers, want in (("/x", "GET", {}, 404), ("/metrics", "POST", {}, 405), ("/metrics", "BREW", {}, 405), ("/metrics", "HEAD", {}, 200),
                                     ("/metrics", "GET", {"Host": "evil.example"}, 403), ("/metrics", "GET", {"Host": "LocalHost:1"}, 200),

@@ -9,32 +9,46 @@
 #include "cli/asking.h"
 #include "cli/counting_out.h"
 #include "collect/msr.h"
+#include "monitor/history.h"
 #include "monitor/http.h"
 #include "monitor/monitor.h"
 
 #define DEFAULT_INTERVAL 1000000000u /* ns */
+#define LACKING_LISTED	 6	     /* metrics that people see one by one */
 
 struct monitoring {
 	struct cli *cli;
 	struct counting_out out;
 	bool prints;
-	struct http *http;	/* NULL: --listen was not given */
-	struct document *shown; /* of the last interval */
-	struct buf listed;	/* the metrics last reported as not available */
+	struct http *http;	 /* NULL: --listen was not given */
+	struct document *shown;	 /* of the last interval */
+	struct history *history; /* of the server */
+	struct buf listed;	 /* the metrics last reported as not available */
 };
 
 static const char *const texts[HTTP_TEXTS] = {
 	[HTTP_OPENMETRICS] = "openmetrics",
 	[HTTP_PROMETHEUS] = "prometheus",
 	[HTTP_TABLES] = "html",
+	[HTTP_HISTORY] = "json",
+	[HTTP_LAST] = "json",
 };
 
 /* In the server's thread, while the counting leaves the document alone. */
 static int make_text(void *ctx, enum http_text which, struct buf *out, struct err *err)
 {
 	struct monitoring *s = ctx;
-	struct show show = { .quiet = true };
+	struct show show = { .quiet = true, .line = true };
+	struct document d;
+	int rc;
 
+	if (which == HTTP_HISTORY || which == HTTP_LAST) {
+		history_document(&d, s->history, which == HTTP_LAST ? 1 : HISTORY_INTERVALS);
+		rc = show_choose(&show, &history_form, texts[which], NULL, err) ||
+		     document_write(out, &d, &show, err);
+		document_close(&d);
+		return rc ? -1 : 0;
+	}
 	return show_choose(&show, &monitor_document, texts[which], NULL, err) ||
 			       document_write(out, s->shown, &show, err)
 		       ? -1
@@ -59,12 +73,41 @@ static struct table *unavailable(struct document *d)
 	return NULL;
 }
 
-/* People read the list in the first interval, and again if it changed. */
-static void list_once(struct monitoring *s, struct table *t)
+/* People need not read a line for each metric of a PMU that is not there. True: one line has
+ * all. */
+static bool say_lacking(struct document *d, const struct table *t)
+{
+	struct table_row r = { 0 };
+	struct table_cell x;
+	struct buf places = BUF_INIT, scratch = BUF_INIT;
+	const char *before = "";
+	size_t n = 0;
+
+	for (; table_next(t, &r); n++) {
+		table_cell(&x, t, &t->form->column[0], &r, &scratch); /* the kind of place */
+		if (strcmp(x.text, before) != 0 && !strstr(buf_str(&places), x.text))
+			buf_printf(&places, "%s%s", places.len ? ", " : "", x.text);
+		before = x.text;
+	}
+	if (n > LACKING_LISTED)
+		document_fact(d, "not available", false,
+			      "%zu metrics of %s. Why: cyclade monitor --once --format csv "
+			      "--table unavailable",
+			      n, buf_str(&places));
+	d->failed |= places.failed || scratch.failed;
+	buf_free(&places);
+	buf_free(&scratch);
+	return n > LACKING_LISTED;
+}
+
+/* People read the list in the first interval, and again if it changed: in one line if it is long.
+ * True: the line is there. */
+static bool list_once(struct monitoring *s, struct document *d, struct table *t)
 {
 	struct buf now = BUF_INIT, scratch = BUF_INIT;
 	struct table_row r = { 0 };
 	struct table_cell x;
+	bool said = false;
 
 	while (table_next(t, &r))
 		for (size_t i = 0; i < t->form->n_columns; i++) {
@@ -73,29 +116,36 @@ static void list_once(struct monitoring *s, struct table *t)
 			buf_putc(&now, '\n');
 		}
 	t->data_only = now.len && !strcmp(buf_str(&now), buf_str(&s->listed));
+	if (!t->data_only)
+		t->data_only = said = say_lacking(d, t);
 	buf_free(&scratch);
 	buf_free(&s->listed);
 	s->listed = now;
+	return said;
 }
 
 static int print_interval_document(struct monitoring *s, struct document *d, bool *enough,
 				   struct err *err)
 {
 	struct table *lacks = unavailable(d);
+	bool said = false;
 	int rc;
 
-	if (!s->prints)
+	if (!s->prints) {
+		if (lacks)
+			lacks->data_only = say_lacking(d, lacks);
 		return 0;
+	}
 	/* the tables are several, and people want to know which is which */
 	if (!strcmp(s->out.show.format->name, "term")) {
 		s->out.show.later = false;
 		if (lacks)
-			list_once(s, lacks);
+			said = list_once(s, d, lacks);
 	}
 	rc = counting_out_document(&s->out, d, -1, s->cli->opt.once, enough, err);
 	lacks = unavailable(d); /* the last document may be closed by now */
-	if (lacks)		/* the server's page has the list each time */
-		lacks->data_only = false;
+	if (lacks)		/* the server's page has it each time */
+		lacks->data_only = said || say_lacking(d, lacks);
 	return rc;
 }
 
@@ -106,6 +156,8 @@ static int write_interval(void *ctx, struct document *d, bool *enough, struct er
 	if (print_interval_document(s, d, enough, err))
 		return -1;
 	s->shown = d;
+	if (s->history)
+		history_add(s->history, d);
 	if (s->http) /* from here on the document is the server's */
 		http_publish(s->http, make_text, s);
 	return 0;
@@ -170,7 +222,7 @@ static int serve_intervals(struct monitoring *s, struct err *err)
 	(void)sigaddset(&ends, SIGTERM);
 	(void)sigaddset(&ends, SIGHUP);
 	(void)sigprocmask(SIG_BLOCK, &ends, NULL);
-	if (http_open(&s->http, o->listen, o->allow_remote, err))
+	if (history_new(&s->history, err) || http_open(&s->http, o->listen, o->allow_remote, err))
 		return -1;
 	cli_note(s->cli, "listening on %s", http_where(s->http));
 	return 0;
@@ -232,6 +284,7 @@ int cmd_monitor(struct cli *cli)
 	failed = monitor_run(&m, &err) || counting_out_commit(&s.out, &err);
 out:
 	http_close(s.http);
+	history_free(s.history);
 	counting_out_close(&s.out);
 	buf_free(&s.listed);
 	return failed ? cli_fail(&err) : EXIT_OK;
