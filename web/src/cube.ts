@@ -119,6 +119,8 @@ export class Cube {
     const r = regex(text);
     return Uint8Array.from(this.frames, (f) => +(r.test(f.name) || r.test(f.dso)));
   }
+  // By node: whether the filter on functions lets it pass; null: there is none.
+  passing(s: State): Uint8Array | null { return this.masks({ ...s, thread: "", process: "", cpu: "", time: "" }).node; }
   // `each` sees every cell that passes.
   walk(s: State, each: (cell: number) => void): void {
     const m = this.masks(s);

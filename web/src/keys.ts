@@ -13,7 +13,7 @@ export const KEYS: [string, string][] = [
   ["f", "focus: only chains with the row's function"], ["x", "hide: no chains with it"], ["r", "reset the filter"],
   ["d", "comparison: all, base, new, change"], ["y", "copy a link to what is shown"], ["e", "explain the row or the frame: why this figure?"],
   ["b t v c n", "flame: callers and callees, time order, flame or icicle, colours, copy the name"],
-  ["w a s d", "time axis: zoom in, left, zoom out, right"], ["g G", "first and last row"], ["Esc", "leave a field or a window"],
+  ["w a s d", "time axis: zoom in, left, zoom out, right"], ["z", "time axis: zoom to the selected time"], ["g G", "first and last row"], ["Esc", "leave a field or a window"],
 ];
 export function help(): void {
   const dl = h("dl", { class: "keys" });

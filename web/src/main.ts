@@ -15,6 +15,7 @@ import { functionView } from "./views/function";
 import { functionsView } from "./views/functions";
 import { genericView, rawView } from "./views/generic";
 import { summaryView } from "./views/summary";
+import { Timeline } from "./timeline";
 import { timeView } from "./views/time";
 import { treeView } from "./views/tree";
 
@@ -43,7 +44,7 @@ function chooseViews(c: Context): { tabs: View[]; more: View[] } {
   if (c.wall) views.push(wallView);
   if (has("calls")) views.push(genericView("calls", "calls", TABLES.calls[1]));
   if (has("mem") || has("sharing")) views.push(genericView("memory", "memory", ["functions", "sources"], ["mem", "sharing"]));
-  if (c.cube?.hasTime) views.push(timeView);
+  if (c.timeline) views.push(timeView);
   for (const d of c.page.docs) {
     if ((OWN.has(d.view) && !(alone && d.view === "summary")) || views.some((v) => v.id === d.view) || d.view === "raw") continue;
     const [title, main] = TABLES[d.view] ?? [d.view, []];
@@ -73,7 +74,8 @@ function start(texts: string[]): void {
     const base = `${f.name}\n${f.dso.replace(/.*\//, "")}`;
     if (!functionAt.has(base)) functionAt.set(base, i);
   });
-  const context: Context = { page, cube, wall, functionAt, pages: new Set(), doc: (v) => page.docs.find((d) => d.view === v) };
+  const timeline = cube && page.timeline ? new Timeline(page.timeline, page.strings) : null;
+  const context: Context = { page, cube, wall, timeline, functionAt, pages: new Set(), doc: (v) => page.docs.find((d) => d.view === v) };
   const { tabs, more } = chooseViews(context);
   const views = [...tabs, ...more];
   for (const v of views) context.pages.add(v.id);

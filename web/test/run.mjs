@@ -211,11 +211,24 @@ async function keys(file) {
   await press("u");
   ok(!(await hash(page)).zoom, "u zooms out");
   await show(page, "time");
+  const part = () => page.textContent("main .shown");
   for (const [k, what] of [["w", "zooms in"], ["d", "moves right"], ["a", "moves left"], ["s", "zooms out"]]) {
-    const old = (await hash(page)).time;
+    const old = await part();
     await press(k);
-    ok((await hash(page)).time !== old, `${k} ${what} on the time axis`);
+    ok((await part()) !== old, `${k} ${what} on the time axis`, old);
   }
+  const track = await (await page.$('main canvas[aria-label^="worker-0"]')).boundingBox();
+  await page.mouse.move(track.x + track.width * 0.5, track.y + 5);
+  await page.mouse.wheel(0, -500);
+  await page.waitForFunction(() => document.querySelector("main .shown").textContent.includes("–"));
+  ok(!(await hash(page)).time, "the wheel zooms, which filters nothing", await part());
+  await page.mouse.move(track.x + track.width * 0.4, track.y + 6);
+  ok(/^worker-0 100 at /.test(await page.textContent("#tip")), "time: the mouse says which thread was where and when", await page.textContent("#tip"));
+  await page.click('main button[aria-label="stacks of worker-0 100"]');
+  ok((await page.$$('canvas[aria-label="stacks of worker-0 100 in time order"]')).length === 1, "time: a thread's stacks in time order open beneath it");
+  await page.click('main button[aria-label="stacks of worker-0 100"]');
+  ok((await page.textContent("main")).includes("waits: lock") && (await page.textContent("main")).includes("12 records lost"), "time: the legend has waits by kind, and losses");
+  for (const k of "ssss") await press(k);
   await press("r");
   const box = await (await page.$("main canvas")).boundingBox();
   await page.mouse.move(box.x + box.width * 0.25, box.y + 50);

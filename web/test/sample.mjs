@@ -121,6 +121,19 @@ export function samplePage({ functions = 60, threads = 6, cpus = 4, bins = 120, 
     theCube = { event: S.of("cycles"), unit: S.of("cycles"), from: 1e12, width: time ? 26750000 : 0, bins: time ? bins : 1, samples: cells, period: cells * 1e6, folded: 17, frames,
       threads: Array.from({ length: threads }, (_, i) => [100, 100 + i, S.of(i === 1 ? HOSTILE : `worker-${i}`)]), cpus: Array.from({ length: cpus }, (_, i) => i), nodes, cells: list };
   }
+  let timeline = null;
+  if (cube && time) { // moments of threads, then of CPUs; the first thread waits for a lock, then for a CPU
+    const tracks = [], moments = [], spans = [[0, Math.floor(bins / 4), 1], [Math.floor(bins / 4), Math.floor(bins / 2), 0], [Math.floor(bins * 3 / 4), Math.floor(bins / 4), 2]];
+    for (const [member, count] of [[1, threads], [2, cpus]]) for (let k = 0; k < count; k++) {
+      const best = new Map();
+      for (const c of theCube.cells) if (c[member] === k) { const o = best.get(c[3]); best.set(c[3], o ? [c[4] > o[2] ? c[0] : o[0], o[1] + c[4], Math.max(o[2], c[4])] : [c[0], c[4], c[4]]); }
+      const list = [...best].sort((a, b) => a[0] - b[0]);
+      for (const [bin, [node, n]] of list) moments.push([bin, node, n]);
+      tracks.push([member === 1 ? 100 : -1, member === 1 ? 100 + k : -1, member === 1 ? -1 : k, member === 1 ? theCube.threads[k][2] : null, list.reduce((a, x) => a + x[1][1], 0), 0, list.length, 0, member === 1 && k === 0 ? spans.length : 0]);
+    }
+    timeline = { from: 1e12, width: 26750000, bins, reasons: [["running", "running", "on a CPU"], ["lock", "blocked", "a mutex"], ["wake-up", "runnable", HOSTILE]].map((r) => r.map((x) => S.of(x))), tracks, moments, spans,
+      marks: [[0, S.of("fork"), 100, 101, 1, null], [3, S.of("exec"), 100, 101, 1, S.of(HOSTILE)], [Math.floor(bins / 2), S.of("lost"), -1, -1, 12, null]] };
+  }
   // time of the same threads: "main" and "parse_row" on the CPU and off it; it begins 2 bins before the samples
   let wall = null;
   if (cube && time) {
@@ -157,7 +170,7 @@ export function samplePage({ functions = 60, threads = 6, cpus = 4, bins = 120, 
   const graph = lbr ? { width: 300, height: blocks * 80, nodes: Array.from({ length: blocks }, (_, i) => [i, 150, 40 + i * 80, 160, 40, S.of(`0x${(4096 + 48 * i).toString(16)}`), S.of(`${4096 + 48 * i}\n12 instructions, ${i === 2 ? HOSTILE : "runs 10k"}`), i === 2 ? 0.9 : 0.1]),
     edges: [...Array.from({ length: blocks - 1 }, (_, i) => [i, i + 1, i % 2 ? "falls" : "taken", 10 + i, S.of("10k"), `M150,${60 + i * 80}L150,${98 + i * 80}`]), [5, 2, "back", 30, S.of("9k"), "M230,440C290,440 290,200 232,200"]], notes: [S.of("4 cold blocks are not shown")] } : null;
   return {
-    format: 2, title: diff ? "join: base and new" : "join orders.tbl", program: "cyclade 0.1.0", source: true, documents, cube: theCube, wall, flames,
+    format: 2, title: diff ? "join: base and new" : "join orders.tbl", program: "cyclade 0.1.0", source: true, documents, cube: theCube, wall, timeline, flames,
     functions: Array.from({ length: Math.min(3, functions) }, (_, i) => i === 2 ? 8 : i).filter((i) => i < functions).map((i) => ({ function: S.of(name(i)), dso: S.of(dso(i)), document: fnDoc(i), graph })),
     strings: S.list,
   };

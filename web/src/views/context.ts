@@ -5,11 +5,13 @@ import { findTable, type Column, type Doc, type FunctionPage, type Page, type Ta
 import { h, safe } from "../dom";
 import { seconds } from "../format";
 import { state, type State } from "../state";
+import type { Timeline } from "../timeline";
 
 export interface Context {
   page: Page;
   cube: Cube | null;
   wall: Cube | null; // the time of all threads, on the CPU and off it
+  timeline: Timeline | null; // what ran when, in short bins
   doc: (view: string) => Doc | undefined;
   functionAt: Map<string, number>; // "name\ndso" -> its page
   pages: Set<string>; // ids of the views that the page has
