@@ -82,7 +82,7 @@ struct options {
 	bool allow_partial, anyway, ignore_failure, show_output;
 	/* talk */
 	const char *spin;
-	bool verbose, quiet, quick, no_pager, no_sandbox, why, help, origin;
+	bool verbose, quiet, quick, wide, no_pager, no_sandbox, why, help, origin;
 	const char *color, *require;
 	uint64_t log_fd;
 	struct option_said said[OPTION_ROWS_MAX]; /* by row of options.def */

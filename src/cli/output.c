@@ -361,7 +361,7 @@ struct style cli_style(const struct cli *cli, int fd)
 {
 	return (struct style){ .colour = wants_colour(cli, fd),
 			       .ascii = !locale_is_utf8(),
-			       .width = width_of(fd) };
+			       .width = cli->opt.wide ? 0 : width_of(fd) };
 }
 
 bool cli_can_browse(void)
@@ -586,6 +586,7 @@ int cli_show(const struct cli *cli, struct show *out, const struct document_form
 {
 	*out = (struct show){ .style = cli_style(cli, is_to_file(cli) ? -1 : STDOUT_FILENO),
 			      .quiet = cli->opt.quiet,
+			      .wide = cli->opt.wide,
 			      .page = &page_files };
 	if (cli_separator(cli, &out->separator, err))
 		return -1;

@@ -62,6 +62,7 @@ struct show {
 	struct style style;
 	char separator; /* csv */
 	bool quiet;	/* no advice */
+	bool wide;	/* markdown: names are not folded */
 	bool later;	/* not the first of several: no titles, in csv and term no heads */
 	bool line;	/* json in one line */
 	size_t rows;	/* html in a page: rows of a table at most, no ids */

@@ -8,14 +8,51 @@
 
 #include "base/text.h"
 #include "show/document.h"
+#include "show/fold.h"
 
 enum { INDENT_MAX = 24, COLUMNS_MAX = 256 };
 
 struct writer {
 	struct buf *out;
+	bool wide;
+	struct folds folds; /* of the table's names */
 	bool shown[COLUMNS_MAX];
-	struct buf scratch, word, group;
+	struct buf scratch, word, group, safe;
 };
+
+/* The name as the table shows it. */
+static const char *folded_md(struct writer *w, const struct table_column *c, const char *text)
+{
+	const char *name;
+
+	if (w->wide || !table_names_things(c))
+		return text;
+	buf_reset(&w->safe);
+	text_put_safe(&w->safe, text, false);
+	name = folds_get(&w->folds, buf_str(&w->safe), 0);
+	return strcmp(name, buf_str(&w->safe)) != 0 ? name : text;
+}
+
+static void see_md_names(struct writer *w, const struct table *t)
+{
+	struct table_row r = { 0 };
+	struct table_cell x;
+	size_t n, rows = 0;
+	const struct table_column *c = table_columns(t, &n);
+
+	for (; !w->wide && (!t->people || rows < t->people) && table_next(t, &r); rows++)
+		for (size_t i = 0; i < n; i++) {
+			if (!w->shown[i] || !table_names_things(&c[i]))
+				continue;
+			table_cell(&x, t, &c[i], &r, &w->scratch);
+			buf_reset(&w->word);
+			cell_put(&w->word, &x);
+			buf_reset(&w->safe);
+			text_put_safe(&w->safe, buf_str(&w->word), false);
+			folds_add(&w->folds, buf_str(&w->safe), 0);
+		}
+	folds_settle_page(&w->folds);
+}
 
 static void put_md_cell(struct writer *w, const struct table *t, size_t i,
 			const struct table_row *r)
@@ -31,7 +68,7 @@ static void put_md_cell(struct writer *w, const struct table *t, size_t i,
 	for (unsigned k = 0; k < x.indent && k < INDENT_MAX; k++)
 		buf_puts(w->out, "&nbsp;&nbsp;");
 	if (x.kind == T_TEXT || x.kind == T_LIST)
-		text_put_markdown(w->out, buf_str(&w->word));
+		text_put_markdown(w->out, folded_md(w, c, buf_str(&w->word)));
 	else
 		buf_puts(w->out, buf_str(&w->word));
 	if (!(c->flags & C_ERROR))
@@ -100,6 +137,7 @@ static void put_md_table(struct writer *w, const struct table *t)
 	assert(n <= COLUMNS_MAX);
 	for (size_t i = 0; i < n; i++)
 		w->shown[i] = table_has(t, i, C_DATA | C_GROUP) && !table_empty(t, i);
+	see_md_names(w, t);
 	while ((!t->people || shown < t->people) && table_next(t, &r)) {
 		if (!shown && table_title(t))
 			buf_printf(w->out, "%s\n\n", table_title(t));
@@ -115,6 +153,7 @@ static void put_md_table(struct writer *w, const struct table *t)
 		buf_puts(w->out, "|\n");
 		shown++;
 	}
+	folds_free(&w->folds, w->out);
 	buf_reset(&w->word);
 	table_put_rest(&w->word, t, shown);
 	if (w->word.len)
@@ -152,7 +191,7 @@ static void put_md_titles(struct buf *out, const struct document *d)
 int format_markdown(struct buf *out, const struct document *d, const struct show *s,
 		    struct err *err)
 {
-	struct writer w = { .out = out };
+	struct writer w = { .out = out, .wide = s->wide };
 	const struct table *t;
 	size_t at = 0;
 
@@ -165,9 +204,10 @@ int format_markdown(struct buf *out, const struct document *d, const struct show
 		put_md_line(out, d->fact.v[i].label, d->fact.v[i].text);
 	for (size_t i = 0; i < d->note.n && !s->table; i++)
 		put_md_line(out, "note", d->note.v[i]);
-	out->failed |= w.scratch.failed | w.word.failed | w.group.failed;
+	out->failed |= w.scratch.failed | w.word.failed | w.group.failed | w.safe.failed;
 	buf_free(&w.scratch);
 	buf_free(&w.word);
 	buf_free(&w.group);
+	buf_free(&w.safe);
 	return 0;
 }
