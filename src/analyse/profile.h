@@ -78,7 +78,7 @@ struct profile_opts {
 		uint64_t from, width;
 		uint32_t event;
 	} bin;
-	uint32_t max_stack; /* frames of a chain that are used; 0: 127 as perf */
+	uint32_t max_stack; /* frames of a chain that are used; 0: all */
 	unsigned threads;   /* 0: all cores */
 	/* A sample's period is taken times the share of time that its counter lacked just then;
 	 * NULL: as it was recorded. */

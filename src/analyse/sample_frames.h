@@ -23,8 +23,9 @@
 #include "symbol/space.h"
 #include "symbol/unwind.h"
 
-#define SAMPLE_FRAMES_MAX 65536u /* more than fit in the largest record */
-#define KIND_UNSAID	  0xff	 /* a chain without an address space */
+#define SAMPLE_FRAMES_MAX    65536u
+#define SAMPLE_FRAMES_RECORD 8192u /* more than fit in the largest record */
+#define KIND_UNSAID	     0xff  /* a chain without an address space */
 
 struct sample_frame {
 	uint64_t ip;

@@ -90,8 +90,16 @@ def check(at):
     recording("deep", at, [40] * 10 + [300] * 30, bound=512)
     said, bar, out = facts("deep", "--max-stack", "512")
     t.ok(not said, "a larger bound that no chain met", out)
+    said, bar, out = facts("deep", "--max-stack", "127")
+    t.ok(len(said) == 1 and said[0].startswith("75.0 % by --max-stack"), "one that the report cuts", out)
     said, bar, out = facts("deep")
-    t.ok(len(said) == 1 and said[0].startswith("75.0 % by --max-stack"), "and that the report cuts by default", out)
+    t.ok(not said and bar and not bar.endswith("+"), "by default it uses all frames", out)
+    longest = 65000 // 8  # about as many as a record holds
+    recording("longest", at, [longest], bound=longest + 1)
+    said, bar, out = facts("longest")
+    t.ok(not said and bar and not bar.endswith("+"), "of the longest record, too", out[:2000])
+    words = run("report", "-q", "--format", "folded", "longest").stdout.split(" ")[0].split(";")
+    t.ok(words.count("even") + words.count("odd") == longest - 1 and "main" in words, "folded has each of them", len(words))
 
 
 found = build()

@@ -29,7 +29,7 @@
 #define BLOCK_CHAINS 32768u
 #define BLOCK_SITES  262144u /* no chain is as long */
 #define WAIT	     32u
-#define MAX_STACK    KERNEL_FRAMES
+#define MAX_STACK    SAMPLE_FRAMES_RECORD
 
 struct seen_frame {
 	uint64_t ip, from, until;

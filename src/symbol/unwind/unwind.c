@@ -19,7 +19,7 @@
 #include "symbol/image/image_set.h"
 #include "symbol/unwind/unwind_int.h"
 
-enum { PLACES = 16384 };
+enum { PLACES = 16384, FRAMES_APART = 127 };
 
 /* perf's register numbers of one machine as DWARF's. */
 struct arch {
@@ -351,7 +351,7 @@ size_t unwind_user(struct unwinder *u, const struct unwind_in *in, uint64_t *ips
 {
 	struct walk w = { .u = u, .in = in, .arch = unwind_arch(in->machine, in->abi) };
 	bool exact = true; /* the address itself runs; else it is where a call returns to */
-	uint64_t pc = 0;
+	uint64_t pc = 0, most;
 	size_t n = 0;
 
 	*end = UNWIND_BAD;
@@ -362,14 +362,16 @@ size_t unwind_user(struct unwinder *u, const struct unwind_in *in, uint64_t *ips
 	w.st.read = read_user_memory;
 	w.st.ctx = &w;
 	w.stack_at = w.st.reg[w.arch->sp];
+	/* each caller takes a word of the stack, but for a few (signals, link registers) */
+	most = in->stack_size / w.arch->word + FRAMES_APART;
 	for (;;) {
 		const struct place *p;
 
 		*end = UNWIND_DONE;
 		if (!pc)
 			return n;
-		*end = UNWIND_LIMIT;
-		if (n == max)
+		*end = n < most ? UNWIND_LIMIT : UNWIND_BAD;
+		if (n == max || n == most)
 			return n;
 		ips[n++] = pc;
 		p = code_place(&w, exact ? pc : pc - 1);
