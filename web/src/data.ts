@@ -86,7 +86,7 @@ export class Table {
   constructor(
     public name: string, public title: string, public rest: string, public people: number,
     public one: boolean, public data: boolean, columns: RawColumn[],
-    public rows: unknown[][], public strings: string[], public main = false,
+    private raw: Rows, public strings: string[], public main = false,
   ) {
     const beside = new Map<string, number>();
     columns.forEach((c, i) => {
@@ -106,7 +106,10 @@ export class Table {
       c.why = beside.get(`${c.key} why`) ?? -1;
     }
   }
-  get length(): number { return this.rows.length; }
+  // Read when they are looked at.
+  get rows(): unknown[][] { return (this.raw = rowsOf(this.raw)); }
+  set rows(v: unknown[][]) { this.raw = v; }
+  get length(): number { return rowCount(this.raw); }
   column(...keys: string[]): Column | undefined {
     for (const k of keys) if (this.byKey.has(k)) return this.byKey.get(k);
     return undefined;
@@ -167,7 +170,7 @@ function readDocument(d: RawDocument, strings: string[]): Doc {
     notes: (d.notes ?? []).map(text),
     next: (d.next ?? []).map((n) => ({ command: text(n[0]), why: text(n[1]) })),
     tables: d.tables.map((t) => new Table(t.name, text(t.title), t.rest || "row", t.people ?? 0,
-      !!t.one, !!t.data, t.columns, rowsOf(t.rows), strings, !!t.main)),
+      !!t.one, !!t.data, t.columns, t.rows, strings, !!t.main)),
   };
 }
 

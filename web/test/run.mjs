@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { launch } from "./browser.mjs";
-import { HOSTILE, html, samplePage } from "./sample.mjs";
+import { HOSTILE, html, packed, samplePage } from "./sample.mjs";
 
 const browser = await launch();
 const dir = mkdtempSync(join(tmpdir(), "cyclade-web-"));
@@ -552,6 +552,30 @@ async function distributions(name, file) {
   await page.context().close();
 }
 
+// Rows by column are the same rows: each view has the same words.
+async function columns() {
+  const data = samplePage({ functions: 40 }), seen = new Set();
+  const kernel = data.functions[0].document.tables.find((t) => t.name === "instructions");
+  const address = kernel.columns.findIndex((c) => c.key === "address");
+  kernel.rows.forEach((r, i) => { r[address] = `0xffffffff81${(4096 + 4 * i).toString(16).padStart(6, "0")}`; });
+  const pages = [await open(put("rows.html", data)), await open(put("columns.html", packed(data, seen)))];
+  const words = [];
+  for (const page of pages) {
+    const all = await page.$$eval("nav a", (a) => a.length);
+    let text = "";
+    for (let i = 0; i < all; i++) {
+      await page.$$eval("nav a", (a, k) => a[k].click(), i);
+      await page.waitForFunction((k) => document.querySelectorAll("nav a")[k].getAttribute("aria-current") === "page", i);
+      text += await page.textContent("main");
+    }
+    words.push(text);
+  }
+  ok(["plain", "same", "at", "runs", "deltas", "from"].every((k) => seen.has(k)), "columns: all forms are there", [...seen].join(" "));
+  ok(words[0].length > 5000 && words[0] === words[1] && words[0].includes("ffffffff81001000"), "columns: rows that stand by column are the same rows", words[1].slice(0, 500));
+  ok(!pages[1].faults.length, "columns: no console error, no request", pages[1].faults.join("\n"));
+  for (const p of pages) await p.context().close();
+}
+
 // Results of intervals, each with its data: one table, and a tree over time to choose from.
 async function intervals() {
   const texts = [0.1, 0.2, 0.3].map((time, i) => {
@@ -756,7 +780,7 @@ if (!given.length || process.argv.includes("--own")) {
     ["many threads", put("threads.html", samplePage({ threads: 300, cpus: 128 }))],
     ["one function", put("one.html", samplePage({ functions: 1, chains: 1, cells: 3 }))]);
   jobs.unshift(
-    intervals, summary, () => keys(file), () => filters(file, samplePage({ diff: true })), () => wall(file, samplePage({ diff: true })), () => hostile(file), () => unseen("unseen", samplePage({ diff: true })), () => difference(samplePage({ diff: true })), () => looks(file, samplePage({ diff: true })),
+    intervals, summary, columns, () => keys(file), () => filters(file, samplePage({ diff: true })), () => wall(file, samplePage({ diff: true })), () => hostile(file), () => unseen("unseen", samplePage({ diff: true })), () => difference(samplePage({ diff: true })), () => looks(file, samplePage({ diff: true })),
     () => fast(samplePage({ functions: 5000, chains: 20000, cells: 80000, threads: 64, cpus: 16, bins: 480 })), manyRows, manyInstructions,
     () => paper("all", put("paper.html", samplePage({ diff: true, functions: 3000 }))));
 }

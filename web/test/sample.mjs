@@ -176,6 +176,31 @@ export function samplePage({ functions = 60, threads = 6, cpus = 4, bins = 120, 
   };
 }
 
+// Cells of a column in the shortest of the forms of FORMAT.md that can have them.
+function cells(v) {
+  const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
+  const some = (word, keep) => {
+    const at = v.flatMap((x, i) => (keep(x, i) ? [i] : []));
+    return { [word]: at.map((x, i) => x - (at[i - 1] ?? 0)), of: cells(at.map((i) => v[i])) };
+  };
+  const forms = [v];
+  if (v.every((x) => same(x, v[0]))) return { same: v[0] };
+  if (v.some((x, i) => i && same(x, v[i - 1]))) forms.push(some("runs", (x, i) => !i || !same(x, v[i - 1])));
+  if (v.some((x) => x === null)) forms.push(some("at", (x) => x !== null));
+  if (v.every((x) => Number.isSafeInteger(x))) forms.push({ deltas: v.map((x, i) => x - (v[i - 1] ?? 0)) });
+  if (v.every((x) => /^0x[0-9a-f]+$/.test(x))) forms.push({ from: v[0], deltas: v.slice(1).map((x, i) => Number(BigInt.asIntN(64, BigInt(x) - BigInt(v[i])))) });
+  return forms.reduce((a, b) => (JSON.stringify(b).length < JSON.stringify(a).length ? b : a));
+}
+// The same page by column.
+export function packed(page, seen = new Set()) {
+  const rows = (v) => (v.length < 4 ? v : { n: v.length, columns: v[0].map((_, i) => { const c = cells(v.map((r) => r[i])); seen.add(Array.isArray(c) ? "plain" : Object.keys(c)[0]); return c; }) });
+  const walk = (x) => {
+    if (x === null || typeof x !== "object" || Array.isArray(x)) return Array.isArray(x) ? x.map(walk) : x;
+    return Object.fromEntries(Object.entries(x).map(([k, v]) => [k, ["rows", "cells", "nodes", "frames", "threads", "tracks", "moments", "spans", "edges"].includes(k) && Array.isArray(v) && Array.isArray(v[0]) ? rows(v) : walk(v)]));
+  };
+  return { ...page, ...walk({ ...page, strings: null }), strings: page.strings };
+}
+
 export function html(page, dist = new URL("../dist/", import.meta.url)) {
   const js = readFileSync(new URL("page.js", dist), "utf8");
   const css = readFileSync(new URL("page.css", dist), "utf8");
