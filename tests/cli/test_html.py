@@ -66,6 +66,7 @@ with open(os.path.join(ROOT, "src/cli/recordings/results.def"), encoding="utf-8"
     results = set(re.findall(r'^RESULT\(\w+, "(\w+)"', f.read(), re.M)) - {"annotate"} | {"summary"}
 t.equal({d["view"] for d in p.data["documents"]} | {a[0] for a in p.data["absent"]}, results - {"info"},
         "each result has a view, or a reason why it has none")
+t.ok("\n".join(p.texts).index("leaf") < "\n".join(p.texts).index("file form"), "without scripts the functions come before how they were recorded")
 t.equal(p.title, "evil.data", "the title of a recording that names neither command nor thread")
 r = run("record", "-q", "-e", "cpu-clock:u", "-o", "true.data", "--", "true", "a word", "x" * 99)
 if r.returncode == 0 and run("report", "--html", "true.html", "true.data").returncode == 0:

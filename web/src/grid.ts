@@ -416,6 +416,7 @@ export class Grid {
       }
     }
     if (v === null || v === 0) td.classList.add("none");
+    if (isText(kind) && text.length > 16) td.title = text; // a narrow column cuts it
     const path = c.key === "path" && kind === "flag";
     td.append(path ? (v ? "<==" : "") : text);
     if (typeof v === "number" && kind === "share" && (c.flags.has("heat") || c.key === "share")) {

@@ -260,6 +260,8 @@ async function summary() {
   ok(found.length === 3 && found.every((x) => x.includes("±") && x.includes("cyclade ")) && found[2].includes(HOSTILE), "findings have their error and a command", found.join("\n"));
   const low = await page.$eval(".brief table[aria-label=functions]", (t) => t.getBoundingClientRect().bottom);
   ok(low <= 900 && (await page.$$(".brief table[aria-label=functions] tbody tr")).length === 10, "sentence, findings, time and ten functions are seen at 1400 by 900 without scrolling", low);
+  const cut = await page.$$eval(".brief table[aria-label=functions] td.name", (v) => v.filter((x) => x.scrollWidth > x.clientWidth + 1).map((x) => x.textContent));
+  ok(!cut.length, "no name is cut there", cut.join("\n"));
   ok((await page.$$("details.recorded:not([open])")).length === 1, "how it was recorded is folded");
   for (const [i, view] of [[0, "code"], [1, "memory"], [2, "time"]]) {
     await show(page, "summary");
@@ -278,7 +280,11 @@ async function summary() {
   ok((await hash(page)).thread === "100/102" && (await hash(page)).cpu === "1", "a chip takes one filter away", JSON.stringify(await hash(page)));
   ok(!page.faults.length, "summary: no console error", page.faults.join("\n"));
   await page.context().close();
-  const plain = await open(put("merged.html", samplePage({ comms: 3, events: 2 })), large);
+  const data = samplePage({ comms: 3, events: 2 });
+  data.title = `python3 -c ${"import sys\\x0a".repeat(30)}`;
+  const plain = await open(put("merged.html", data), large);
+  const title = await plain.$eval("h1", (e) => [e.getBoundingClientRect().height, e.title]);
+  ok(title[0] < 40 && title[1].startsWith("python3 -c"), "a long title is one line, the whole one is its tooltip", title);
   ok(/^\d+\.\d % ±\d\.\d of the cycles is in hash_probe/.test(await plain.textContent(".headline")), "without findings the hottest function is the sentence", await plain.textContent(".headline"));
   await show(plain, "functions");
   const rows = () => plain.$$eval("main .gridbox:first-of-type tbody tr", (v) => v.map((r) => r.children[0].textContent));

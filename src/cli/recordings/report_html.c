@@ -27,13 +27,13 @@
 
 enum { N_VIEWS = RESULT_COUNT - 1 }; /* all but functions' own pages */
 
-/* The findings first, then the summary, then as results.def has them. */
+/* The findings first, then as results.def has them: without scripts how it was recorded comes
+ * last. */
 static enum result_id view_at(size_t i)
 {
-	if (i < 2)
-		return i ? RESULT_INFO : RESULT_FINDINGS;
-	i -= 2;
-	i += i >= RESULT_INFO;
+	if (!i)
+		return RESULT_FINDINGS;
+	i--;
 	return (enum result_id)(i + (i >= RESULT_FINDINGS));
 }
 
