@@ -155,15 +155,41 @@ static void put_padded(struct buf *b, const struct style *st, const char *text, 
 	buf_free(&safe);
 }
 
+/* In lines of the terminal's width. Returns false if it fits beside the effect. */
+static bool put_long_state(struct buf *b, const struct style *st, const char *state,
+			   const char *effect)
+{
+	struct buf safe = BUF_INIT;
+	size_t used;
+	bool wraps;
+
+	text_put_safe(&safe, state, st->ascii);
+	used = text_width(buf_str(&safe));
+	used = used > STATE_WIDTH ? used : STATE_WIDTH;
+	wraps = st->width && 1 + NAME_WIDTH + used + 2 + strlen(effect) > st->width;
+	if (wraps) {
+		text_put_wrapped(b, buf_str(&safe), 1 + NAME_WIDTH, st->width);
+		buf_putc(b, '\n');
+		buf_fill(b, ' ', 1 + NAME_WIDTH);
+	}
+	b->failed |= safe.failed;
+	buf_free(&safe);
+	return wraps;
+}
+
 static void put_finding(struct buf *b, const struct style *st, const char *name,
 			const struct finding *f)
 {
+	const char *effect = f->effect ? f->effect : f->verdict == VERDICT_NONE ? "-" : "ok";
+
 	buf_putc(b, ' ');
 	put_padded(b, st, name, NAME_WIDTH);
-	put_padded(b, st, f->state, STATE_WIDTH);
-	buf_puts(b, "  ");
+	if (!put_long_state(b, st, f->state, effect)) {
+		put_padded(b, st, f->state, STATE_WIDTH);
+		buf_puts(b, "  ");
+	}
 	style_ink(b, st, verdict_inks[f->verdict]);
-	buf_puts(b, f->effect ? f->effect : f->verdict == VERDICT_NONE ? "-" : "ok");
+	buf_puts(b, effect);
 	style_ink(b, st, INK_PLAIN);
 	if (f->verdict == VERDICT_BLOCKER)
 		buf_puts(b, "  <==");
