@@ -78,6 +78,11 @@ struct annotate_inline {
 	size_t n;
 };
 
+struct annotate_context { /* a line of source that is shown with the code */
+	const char *file;
+	uint32_t line;
+};
+
 struct annotate_file {
 	const char *name, *shown; /* its last parts, so many that no other file has them */
 };
@@ -110,6 +115,7 @@ struct annotate {
 	VEC(struct source_file *) files;
 	struct source_shelf texts;
 	VEC(struct annotate_file) names;
+	VEC(struct annotate_context) context; /* by file and line */
 	/* How often it ran, by branch stacks; NULL: not known. Borrowed. */
 	const struct blocks *blocks;
 	const struct block_function *ran;

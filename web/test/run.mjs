@@ -744,6 +744,51 @@ async function manyRows() {
   await page.context().close();
 }
 
+// Source and instructions: the own file first, folds, calls; widths that stay; from a block to its lines.
+async function sources() {
+  const data = samplePage();
+  const t = (name) => data.functions[0].document.tables.find((x) => x.name === name);
+  const share = t("instructions").columns.findIndex((x) => x.key === "share");
+  t("instructions").rows.forEach((r, i) => { if (i < 100) r[share] = 0; });
+  const page = await open(put("sources.html", data));
+  await show(page, "code");
+  await page.waitForFunction(() => document.querySelector(".pane.asm tr.at"));
+  const tabs = await page.$$eval(".filetabs button", (b) => b.map((x) => `${x.textContent} ${x.getAttribute("aria-pressed")}`));
+  ok(tabs.length === 2 && /^join\.c \(own\).*true$/.test(tabs[0]) && /^stl_vector\.h .*false$/.test(tabs[1]), "code: the function's own file is open, inlined ones are tabs", tabs);
+  const lines = () => page.$$eval(".pane.source tbody tr", (r) => r.map((x) => x.textContent));
+  const before = await lines(), fold = before.findIndex((x) => /▸ \d+ lines without samples/.test(x));
+  ok(fold >= 0 && before.some((x) => /line 240;/.test(x)), "code: lines around those with samples; others are folded", before.slice(0, 5));
+  await page.$$eval(".pane.source tbody tr", (r, i) => r[i].click(), fold);
+  ok((await lines()).length > before.length, "code: a fold opens", [before.length, (await lines()).length]);
+  ok(before.some((x) => /memcpy/.test(x)) && before.some((x) => x.includes("⤵ ")), "code: a line has what it calls and what is inlined there", before.slice(0, 30));
+  const asm = () => page.$$eval(".pane.asm tbody tr", (r) => r.length);
+  const some = await asm(), said = await page.textContent("button.cold");
+  ok(some < 70 && /^\d+ instructions in blocks without samples are folded$/.test(said), "code: blocks without samples are folded", [some, said]);
+  await page.$$eval(".cfg .node", (n) => n[0].dispatchEvent(new MouseEvent("click", { bubbles: true })));
+  await page.waitForFunction((n) => document.querySelectorAll(".pane.asm tbody tr").length > n, some);
+  await page.waitForFunction(() => document.querySelector(".pane.source tr.lit"));
+  ok(/line 200;/.test(await page.textContent(".pane.source tr.lit")), "code: a block of the graph leads to its lines, folded or not", await page.textContent(".pane.source tr.lit"));
+  await page.$$eval(".pane.source tbody tr", (r) => r.find((x) => /line 212;/.test(x.textContent)).click());
+  ok((await page.$$eval(".cfg .node", (n) => n.findIndex((x) => x.classList.contains("lit")))) === 4, "code: and a line to its block");
+  const width = () => page.$eval(".pane.source", (e) => Math.round(e.getBoundingClientRect().width));
+  const w = await width();
+  await page.focus(".splitter");
+  for (let i = 0; i < 3; i++) await page.keyboard.press("ArrowLeft");
+  const less = await width();
+  const bar = await (await page.$(".splitter")).boundingBox();
+  await page.mouse.move(bar.x + 5, bar.y + 60);
+  await page.mouse.down();
+  await page.mouse.move(bar.x + 205, bar.y + 60, { steps: 4 });
+  await page.mouse.up();
+  const more = await width();
+  ok(less < w - 50 && more > less + 150, "code: panes are resized by keys and by mouse", [w, less, more]);
+  await show(page, "functions");
+  await show(page, "code");
+  ok(Math.abs((await width()) - more) < 3, "code: and stay so", [more, await width()]);
+  ok(!page.faults.length, "code: no console error, no request", page.faults.join("\n"));
+  await page.context().close();
+}
+
 async function manyInstructions() {
   const code = await open(put("code.html", samplePage({ instructions: 100000 })));
   await show(code, "code");
@@ -787,7 +832,7 @@ if (!given.length || process.argv.includes("--own")) {
     ["one function", put("one.html", samplePage({ functions: 1, chains: 1, cells: 3 }))]);
   jobs.unshift(
     intervals, summary, columns, () => keys(file), () => filters(file, samplePage({ diff: true })), () => wall(file, samplePage({ diff: true })), () => hostile(file), () => unseen("unseen", samplePage({ diff: true })), () => difference(samplePage({ diff: true })), () => looks(file, samplePage({ diff: true })),
-    () => fast(samplePage({ functions: 5000, chains: 20000, cells: 80000, threads: 64, cpus: 16, bins: 480 })), manyRows, manyInstructions,
+    () => fast(samplePage({ functions: 5000, chains: 20000, cells: 80000, threads: 64, cpus: 16, bins: 480 })), manyRows, manyInstructions, sources,
     () => paper("all", put("paper.html", samplePage({ diff: true, functions: 3000 }))));
 }
 drawn.push(...given.map(([name, at]) => [name, at, !/^table-/.test(name)]));

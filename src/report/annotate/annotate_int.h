@@ -36,6 +36,10 @@ struct annotate_rows {
 };
 void annotate_rows(struct annotate_rows *out, const struct annotate *a);
 
+/* annotate_context.c: fills `context`. */
+void annotate_make_context(struct annotate *a);
+extern const struct table_form annotate_context_form;
+
 /* annotate_arrows.c: the column of jump arrows, one cell string per row. */
 enum { ARROW_LANES = 6 };
 struct annotate_arrows {

@@ -324,6 +324,7 @@ void annotate_free(struct annotate *a)
 	source_shelf_free(&a->texts);
 	vec_free(&a->names);
 	vec_free(&a->hottest);
+	vec_free(&a->context);
 	vec_free(&a->insn);
 	vec_free(&a->line);
 	vec_free(&a->inl);

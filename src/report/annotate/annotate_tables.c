@@ -213,6 +213,7 @@ static const struct table_form *const forms[] = {
 	&annotate_instructions_form,
 	&annotate_shown_form,
 	&inlined_form,
+	&annotate_context_form,
 	&edges_form,
 	&annotate_account_form,
 	&annotate_costs_form,
@@ -315,6 +316,8 @@ void annotate_put(struct document *d, const struct annotate_view *v)
 	add_hottest(d, v);
 	annotate_code(d, v);
 	document_table(d, &inlined);
+	annotate_make_context(v->a);
+	document_table(d, &TABLE_OF(annotate_context_form, v, v->a->context.v, v->a->context.n));
 	document_table(d, &edges);
 	if (v->a->account)
 		annotate_put_account(d, v);

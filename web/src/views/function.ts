@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // function - one function: source, instructions and block graph side by side. What is selected in
 // one is lit in the others.
-import { Table, findTable, type Column, type RawGraph } from "../data";
+import { findTable, type Column, type RawGraph, type Table } from "../data";
 import { h, safe, svg } from "../dom";
-import { percent } from "../format";
 import { Grid, type Extra } from "../grid";
-import { go } from "../state";
+import { go, state } from "../state";
 import { cell } from "../format";
+import { shortName } from "../names";
+import { splitPanes } from "../panes";
 import { timesOf } from "../times";
-import { currentFunction, hashOf, heading, lines, nextCommands, nodeParents, wholeNote, type Context, type View } from "./context";
+import { currentFunction, hashOf, lines, nextCommands, nodeParents, wholeNote, type Context, type View } from "./context";
 import { folded } from "./generic";
+import { sourcePane } from "./source";
 
 const LANES = 6;
 const EDGE = 6;   // px around a graph
@@ -144,7 +146,45 @@ function graph(c: Context, g: RawGraph, pick: (address: string, id: number) => v
 }
 
 const short = (path: string): string => path.replace(/.*\//, "") || path;
-const asmState = { arrows: true };
+const asmState = { arrows: true, cold: false, start: -1 }; // start: the row to begin with; -1: the hottest
+const COLD = 40; // instructions: shorter functions are shown whole
+const RUN = 12;  // and shorter runs of blocks without samples
+
+// Rows in blocks that have samples, and in short runs of others.
+function warm(t: Table): number[] | undefined {
+  const share = t.column("share"), flow = t.column("flow"), target = t.column("target"), address = t.column("address");
+  if (t.length < COLD || !share || !flow) return undefined;
+  const begins = new Set<string>();
+  for (let r = 0; r < t.length; r++) if (t.text(r, target)) begins.add(t.text(r, target));
+  const rows: number[] = [];
+  let last = -1; // the last row of a block with samples
+  for (let r = 0; r < t.length;) {
+    let end = r, hot = false;
+    do hot ||= t.number(end, share) > 0;
+    while (++end < t.length && !/^(jump|branch|return)$/.test(t.text(end - 1, flow)) && !begins.has(t.text(end, address)));
+    if (hot) {
+      for (let k = r - last - 1 < RUN ? last + 1 : r; k < end; k++) rows.push(k);
+      last = end - 1;
+    }
+    r = end;
+  }
+  if (t.length - last - 1 < RUN) for (let k = last + 1; k < t.length; k++) rows.push(k);
+  return last >= 0 ? rows : undefined;
+}
+// What a function's callees cost when it calls them, as a part of all samples.
+function calleeCosts(c: Context, f: { name: string; dso: string }): (callee: string) => number {
+  const cube = c.cube, cost = new Map<string, number>();
+  if (cube) {
+    const sums = cube.sums(state);
+    for (let i = 0; i < cube.parent.length; i++) {
+      const p = cube.parent[i] >= 0 ? cube.frame[cube.parent[i]] : -1;
+      if (p < 0 || cube.frame[i] < 0 || cube.frames[p].name !== f.name || !sums.total[i]) continue;
+      const name = cube.frames[cube.frame[i]].name;
+      cost.set(name, (cost.get(name) ?? 0) + sums.total[i] / (sums.period || 1));
+    }
+  }
+  return (callee) => cost.get(callee) ?? 0;
+}
 
 export const functionView: View = {
   id: "code", title: "code",
@@ -157,9 +197,9 @@ export const functionView: View = {
     const pages = h("select", { "aria-label": "function", change: (e: Event) => {
       const x = c.page.functions[(e.target as HTMLSelectElement).selectedIndex];
       go({ fn: `${x.name}@${x.dso}` });
-    } }, ...c.page.functions.map((x) => h("option", { selected: x === f }, safe(`${x.name} (${short(x.dso)})`).slice(0, 120))));
+    } }, ...c.page.functions.map((x) => h("option", { selected: x === f }, safe(`${shortName(x.name)} (${short(x.dso)})`).slice(0, 120))));
     const head = findTable(f.doc, "summary");
-    root.append(h("div", { class: "functionhead" }, heading(f.name), c.page.functions.length > 1 ? pages : null));
+    root.append(h("div", { class: "functionhead" }, h("h2", { title: safe(f.name) }, safe(shortName(f.name))), c.page.functions.length > 1 ? pages : null));
     if (head?.length) {
       const part = (key: string): string => (head.column(key) && head.value(0, head.column(key)) !== null ? cell(head, 0, head.column(key)!) : "");
       root.append(h("p", null, [part("share") && `${part("share")} of ${part("event")}`, part("samples") && `${part("samples")} samples`, f.dso, part("address"), part("size")].filter(Boolean).map((x) => safe(x)).join(" · ")));
@@ -168,7 +208,7 @@ export const functionView: View = {
     if (note) root.append(note);
     const code = findTable(f.doc, "instructions");
     const hot = findTable(f.doc, "lines");
-    const full = findTable(f.doc, "source");
+    const names: string[] = [], widths: number[] = [];
     const panes = h("div", { class: "panes" });
     root.append(panes);
     let asm: Grid | null = null;
@@ -176,6 +216,11 @@ export const functionView: View = {
     let source: { light: (file: string, line: number) => void } | null = null;
     const parents = nodeParents(c, f.doc);
 
+    const again = (change: Partial<typeof asmState>): void => {
+      Object.assign(asmState, change);
+      root.textContent = "";
+      functionView.draw(root, c);
+    };
     const lightFromAsm = (row: number): void => {
       if (!code) return;
       asm?.setMarks(new Set());
@@ -188,16 +233,21 @@ export const functionView: View = {
       for (let r = 0; r < code.length; r++) if (test(r)) marks.add(r);
       asm.setMarks(marks);
       const [first] = marks;
-      if (first !== undefined) asm.moveToRow(first, true);
+      if (first === undefined) return;
+      if (asm.order.includes(first)) asm.moveToRow(first, true);
+      else again({ cold: true, start: first });
     };
     if (hot || code) {
-      const s = sourcePane(c, hot, full, code, (file, line) => {
+      const tables = { lines: hot, source: findTable(f.doc, "source"), instructions: code, inlined: findTable(f.doc, "inlined") };
+      const s = sourcePane(c, f.dso, tables, calleeCosts(c, f), (file, line) => {
         lightAsm((r) => code!.text(r, code!.column("file")) === file && code!.number(r, code!.column("line")) === line);
         if (asm?.row_ !== undefined && code) cfg?.mark(code.text(asm.row_, code.column("address")));
       });
       if (s) {
         source = s;
         panes.append(s.el);
+        names.push("source");
+        widths.push(1.5);
       }
     }
     if (code?.length) {
@@ -206,8 +256,14 @@ export const functionView: View = {
       const nodes = code.columns.filter((x) => parents.has(x.key) || [...parents.values()].includes(x.key));
       const wanted = ["share", "address", "instruction", "samples", "runs", "mispredicted_share"].map(pick).filter((x): x is Column => !!x && code.rows.some((r) => r[x.at] !== null));
       const columns = [...wanted, ...nodes.filter((x) => code.rows.some((r) => r[x.at] !== null && r[x.at] !== 0))];
-      asm = new Grid({ table: code, label: "instructions", columns, parents, extra: jump ? [jump] : [], tall: true, select: lightFromAsm, sortable: true });
-      panes.append(h("section", { class: "pane asm" }, h("h3", null, "instructions ", h("button", { type: "button", "aria-pressed": String(asmState.arrows), click: () => { asmState.arrows = !asmState.arrows; root.textContent = ""; functionView.draw(root, c); } }, "jumps")), asm.el));
+      const hotRows = asmState.cold ? undefined : warm(code);
+      const rows = hotRows && hotRows.length < code.length ? hotRows : undefined;
+      asm = new Grid({ table: code, label: "instructions", columns, parents, rows, extra: jump ? [jump] : [], tall: true, select: lightFromAsm, sortable: true });
+      panes.append(h("section", { class: "pane asm" }, h("h3", null, "instructions"),
+        h("p", { class: "tools" }, h("button", { type: "button", "aria-pressed": String(asmState.arrows), click: () => again({ arrows: !asmState.arrows }) }, "jumps"),
+          rows || (asmState.cold && warm(code)) ? h("button", { type: "button", class: "cold", "aria-pressed": String(!asmState.cold), click: () => again({ cold: !asmState.cold }) }, rows ? `${code.length - rows.length} instructions in blocks without samples are folded` : "fold blocks without samples") : null), asm.el));
+      names.push("instructions");
+      widths.push(1.2);
     }
     const pickBlock = (address: string): void => {
       if (!code) return;
@@ -220,15 +276,18 @@ export const functionView: View = {
     if (f.graph?.nodes.length) {
       cfg = graph(c, f.graph, pickBlock);
       panes.append(h("section", { class: "pane graph" }, h("h3", null, "blocks"), cfg.el));
+      names.push("blocks");
+      widths.push(0.7);
     }
-    panes.classList.add(`n${panes.childElementCount}`);
+    splitPanes(panes, names, widths);
     asm?.activate();
     if (asm && code?.column("share")) {
       const share = code.column("share")!;
       let hottest = 0;
       for (let r = 1; r < code.length; r++) if (code.number(r, share) > (code.number(hottest, share) || 0)) hottest = r;
-      const grid = asm;
-      requestAnimationFrame(() => { grid.moveToRow(hottest, false); grid.center(); lightFromAsm(hottest); });
+      const grid = asm, to = asmState.start >= 0 && asmState.start < code.length ? asmState.start : hottest;
+      asmState.start = -1;
+      requestAnimationFrame(() => { grid.moveToRow(to, false); grid.center(); lightFromAsm(to); });
     }
     const times = timesOf(c.doc("blocks"), f.name, f.dso, (address) => pickBlock(address));
     if (times) root.append(times);
@@ -243,73 +302,3 @@ export const functionView: View = {
     return key === "u";
   },
 };
-
-// The source as tabs by file: the text where the page has it, else the lines that have samples.
-function sourcePane(c: Context, hot: Table | undefined, full: Table | undefined, code: Table | undefined, pick: (file: string, line: number) => void): { el: HTMLElement; light: (file: string, line: number) => void } | null {
-  interface SourceLine { share: number | null; samples: number | null; text: string | null }
-  const files = new Map<string, Map<number, SourceLine>>();
-  const weight = new Map<string, number>();
-  const at = (file: string, line: number): SourceLine => {
-    if (!files.has(file)) files.set(file, new Map());
-    const m = files.get(file)!;
-    if (!m.has(line)) m.set(line, { share: null, samples: null, text: null });
-    return m.get(line)!;
-  };
-  if (full) for (let r = 0; r < full.length; r++) at(full.text(r, full.column("file")), full.number(r, full.column("line"))).text = full.text(r, full.column("source", "text"));
-  if (code) for (let r = 0; r < code.length; r++) if (code.text(r, code.column("file")) && !isNaN(code.number(r, code.column("line")))) at(code.text(r, code.column("file")), code.number(r, code.column("line")));
-  if (hot) for (let r = 0; r < hot.length; r++) {
-    const file = hot.text(r, hot.column("file"));
-    const line = hot.number(r, hot.column("line"));
-    if (!file || isNaN(line)) continue;
-    const l = at(file, line);
-    l.share = hot.number(r, hot.column("share"));
-    l.samples = hot.number(r, hot.column("samples"));
-    l.text ??= hot.text(r, hot.column("source")) || null;
-    weight.set(file, (weight.get(file) ?? 0) + (l.share || 0));
-  }
-  if (!files.size) return null;
-  const order = [...files.keys()].sort((a, b) => (weight.get(b) ?? 0) - (weight.get(a) ?? 0));
-  const tabs = h("div", { class: "filetabs", role: "group", "aria-label": "files" });
-  const body = h("div");
-  const el = h("section", { class: "pane source" }, h("h3", null, "source"), tabs, body);
-  let shown = "";
-  let grid: Grid | null = null;
-  let lineOf: number[] = [];
-  const open = (file: string): void => {
-    if (file === shown) return;
-    shown = file;
-    tabs.querySelectorAll("button").forEach((b, i) => b.setAttribute("aria-pressed", String(order[i] === file)));
-    const m = files.get(file)!;
-    const numbers = [...m.keys()].sort((a, b) => a - b);
-    const strings: string[] = [];
-    lineOf = numbers;
-    const rows = numbers.map((n) => {
-      const l = m.get(n)!;
-      return [l.share, l.samples, n, l.text === null ? null : strings.push(l.text) - 1];
-    });
-    const t = new Table("source", "", "line", 0, false, false, [
-      { key: "share", head: "share", kind: "share", flags: ["heat"], means: "of the function's samples, by period" },
-      { key: "samples", head: "samples", kind: "count", means: "on all instructions of the line" },
-      { key: "line", head: "line", kind: "id", flags: ["key"], means: `of ${file}` },
-      { key: "source", head: short(file), kind: "text", flags: ["flex"], means: "its text" },
-    ], rows, strings);
-    grid = new Grid({ table: t, label: `source ${file}`, columns: t.columns, tall: true, sortable: false, select: (r) => pick(file, lineOf[r]) });
-    body.replaceChildren(grid.el);
-    void c;
-  };
-  for (const file of order) tabs.append(h("button", { type: "button", "aria-pressed": "false", title: safe(file), click: () => open(file) }, safe(short(file)), h("span", { class: "dim" }, weight.has(file) ? ` ${percent(weight.get(file)!)}` : "")));
-  open(order[0]);
-  return {
-    el,
-    light(file, line) {
-      if (!files.has(file) || isNaN(line)) return grid?.setMarks(new Set());
-      open(file);
-      const r = lineOf.indexOf(line);
-      grid!.setMarks(new Set([r]));
-      grid!.moveToRow(r, true);
-      return undefined;
-    },
-  };
-}
-
-
