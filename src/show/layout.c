@@ -396,9 +396,8 @@ static void fit_terminal(struct layout *l, unsigned width)
 	for (size_t i = l->n; i-- > 0 && line_width(l, GOOD_FLEX, GOOD_FLEX) > width;)
 		if (layout_column_of(l, i)->flags & C_DROP)
 			layout_leave_out(l, i);
-	shrink(l, width, LEAD, 2 * GOOD_FLEX);
+	shrink(l, width, LEAD | OTHERS, GOOD_FLEX);
 	shrink(l, width, OTHERS, FAIR_OTHER);
-	shrink(l, width, LEAD, GOOD_FLEX);
 	shrink(l, width, LEAD | OTHERS, LEAST_FLEX);
 	if (line_width(l, UINT_MAX, LEAST_OTHER) <= width)
 		shrink(l, width, OTHERS, LEAST_OTHER);
