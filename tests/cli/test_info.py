@@ -107,4 +107,6 @@ t.equal(run("stat", "--import", "a stat.data").returncode, 0, "counts with one: 
 p = run("info", "a stat.data")
 t.ok("STAT_CONFIG" in p.stdout and "cyclade stat --import 'a stat.data'" in p.stdout and "cyclade report" not in p.stdout,
      "counts: what reads them", p.stdout)
+p = run("info", "full.data", "another.data")
+t.ok(p.returncode == 2 and "'another.data': one recording at a time" in p.stderr and not p.stdout, "one recording at a time", p.stderr)
 t.done()

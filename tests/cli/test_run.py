@@ -93,6 +93,10 @@ if "no cycle counter here" in r.stderr:
 else:
     t.skip("without a cycle counter", "there is one here")
 
+r = run("run", "--data", "none.data", "-F", "1", "--", "true")
+t.ok(r.returncode == 0 and ("not one sample" not in r.stderr or "report -g" not in r.stderr and "run -g" not in r.stderr),
+     "without a sample nobody called it", r.stderr)
+
 # ---- exit codes
 for code, what in [(0, "exit 0"), (7, "exit 7"), (125, "exit 125"), (137, "kill -9 $$")]:
     t.equal(run("run", "--", "sh", "-c", what).returncode, code, "the program's end is kept: %s" % what)

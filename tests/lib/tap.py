@@ -14,6 +14,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -25,6 +26,10 @@ NO_PLUGINS = "no qemu-user here that takes plugins"
 # whoever runs the tests may have a configuration
 os.environ["XDG_CONFIG_HOME"] = "/dev/null/config"  # nobody can make it, root neither
 os.environ["XDG_DATA_HOME"] = "/dev/null/data"
+# copies of what tests record go with the test
+_cache = tempfile.TemporaryDirectory(prefix="cyclade-cache.")
+os.chmod(_cache.name, 0o1777)  # other users record, too
+os.environ["XDG_CACHE_HOME"] = _cache.name
 os.environ.pop("CYCLADE_OPTS", None)
 os.environ.pop("DEBUGINFOD_URLS", None)  # tests ask no server but their own
 # perf record copies each program that it meets to ~/.debug, other tests' too, and cyclade finds symbols there

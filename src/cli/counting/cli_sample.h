@@ -12,5 +12,7 @@
  * tree, if `t` (NULL: none) has one. */
 int cli_sample(struct cli *cli, struct sampling *s, struct sampled_tree *t,
 	       struct err *err) MUST_USE;
+/* Prints that deep stacks lowered the rate, if they did. */
+void cli_sample_rate_note(const struct cli *cli, const struct sampling_result *res);
 
 #endif

@@ -63,11 +63,7 @@ static void closing_line(const struct cli *cli, const struct sampling_result *re
 			 res->unwound_cut * 50 > res->unwound
 				 ? "; more with larger copies of the stack: --stack-size 65528"
 				 : "");
-	if (res->unwound_rate)
-		cli_note(cli,
-			 "stacks are deep: at most %s samples a second, for which the rings "
-			 "have room (larger ones: -m)",
-			 num_exact(n, res->unwound_rate));
+	cli_sample_rate_note(cli, res);
 	if (cli->opt.measure.python)
 		put_python(cli, res);
 	if (res->left_out)
@@ -242,6 +238,17 @@ static void show_look(struct cli *cli, struct sampling *s)
 		   num_exact(n, sampling_samples(s)), num_bytes(size, sampling_bytes(s)));
 	cli_progress_line(cli, buf_str(&b));
 	buf_free(&b);
+}
+
+void cli_sample_rate_note(const struct cli *cli, const struct sampling_result *res)
+{
+	char n[NUM_MAX];
+
+	if (res->unwound_rate)
+		cli_note(cli,
+			 "stacks are deep: at most %s samples a second, for which the rings "
+			 "have room (larger ones: -m)",
+			 num_exact(n, res->unwound_rate));
 }
 
 int cli_sample(struct cli *cli, struct sampling *s, struct sampled_tree *t, struct err *err)

@@ -178,7 +178,8 @@ static void find_steps(struct steps *s, const struct run_summary *o, bool waited
 	}
 	if (o->repeats)
 		add_steps_of_repeats(s, o);
-	if (!o->repeats || chains)
+	/* switches alone, without a sample, have no callers */
+	if (o->repeats ? chains : o->res->samples > 0)
 		add_step(s, chains ? "report -g" : "report", file, "",
 			 chains ? "who called it" : "all of it, by program and library");
 	if (waited) {
@@ -186,7 +187,7 @@ static void find_steps(struct steps *s, const struct run_summary *o, bool waited
 			add_step(s, "report --wait", file, "", "who waited, and how long");
 		add_program(s, o, "record --wait", "where it waited, who woke it: report --wait");
 	}
-	if (!chains)
+	if (!chains && o->res->samples)
 		add_program(s, o, "run -g", "who called it");
 }
 
@@ -443,6 +444,8 @@ static int sample(struct sampling *s, struct run_summary *o, struct err *err)
 		sampled_tree_save(o->t, &tree);
 	rc = sampling_keep(s, rc, &tree, err);
 	buf_free(&tree);
+	if (!rc)
+		cli_sample_rate_note(o->cli, o->res);
 	return rc;
 }
 

@@ -61,7 +61,7 @@ int cmd_info(struct cli *cli)
 	struct result_ask ask = { .cli = cli, .r = &r, .show = &show };
 	int code;
 
-	if (cli_show(cli, &show, &info_document, &err) || !(ask.said.path = cli_input(cli, &err)) ||
+	if (cli_show(cli, &show, &info_document, &err) || cli_one_recording(cli, &ask.said, &err) ||
 	    open_input(&r, cli, ask.said.path, &err) || info_make(&x, &ask, &err))
 		code = cli_fail(&err);
 	else

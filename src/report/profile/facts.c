@@ -72,11 +72,12 @@ static uint64_t lost_callers(const struct profile_chains *c, uint32_t event)
 
 #define LINE_MOST 190 /* of a command that a fact has room for */
 
-/* Recorded stacks find more callers, unless the chains are made of these already. */
+/* Stacks find more callers, unless the chains are made of these already, now or while recording. */
 static void put_lost_callers(struct fact *out, size_t *n, const struct view *v, uint32_t event,
 			     double share)
 {
-	bool stacks = v->source.event[event].attr.sample_type & PERF_SAMPLE_STACK_USER;
+	bool stacks = v->source.event[event].attr.sample_type & PERF_SAMPLE_STACK_USER ||
+		      (v->source.info && v->source.info->unwound.samples);
 	struct buf b = BUF_INIT;
 	char a[NUM_MAX];
 

@@ -39,7 +39,11 @@ static bool open_in_dir(struct source *s, const char *dir, const char *name, str
 	if (n < 0 || (size_t)n >= sizeof(path))
 		return false;
 	fd = file_in_open(NULL, path, FILE_IN_LINKS, &st, &why);
-	return fd >= 0 && !file_in_map(m, fd, &st, s->foreign, path, &why) && m->len;
+	if (fd >= 0 && !file_in_map(m, fd, &st, s->foreign, path, &why) && m->len)
+		return true;
+	if (why.code == ERR_LIMIT && s->beside.code == ERR_NONE)
+		s->beside = why;
+	return false;
 }
 
 /* False: there is none that may be read; the first that may not is noted. */

@@ -110,6 +110,25 @@ static size_t put_char(char *out, size_t at, size_t size, uint32_t c)
 	return at + n;
 }
 
+static uint32_t char_at(const uint8_t *data, size_t i, size_t wide)
+{
+	return wide == 1 ? data[i] : wide == 2 ? ld16(data + 2 * i) : ld32(data + 4 * i);
+}
+
+/* The first of the n characters from which on all fit into `size` bytes. */
+static size_t end_that_fits(const uint8_t *data, size_t n, size_t wide, size_t size)
+{
+	char one[5];
+	size_t i = n;
+
+	for (size_t bytes = 0; i; i--) {
+		bytes += put_char(one, 0, sizeof(one), char_at(data, i - 1, wide));
+		if (bytes >= size)
+			break;
+	}
+	return i;
+}
+
 /* The text object at `addr`; a long one keeps its end (`keep_end`) or its beginning. */
 static bool read_text(const struct python *py, uint64_t addr, char *out, size_t size, bool keep_end)
 {
@@ -134,11 +153,8 @@ static bool read_text(const struct python *py, uint64_t addr, char *out, size_t 
 			addr + head_len + (state >> 4 & 1 ? 0 : l->text_wide) + skip * wide, data,
 			n * wide))
 		return false;
-	for (size_t i = 0; i < n; i++) {
-		uint32_t c = wide == 1	 ? data[i]
-			     : wide == 2 ? ld16(data + 2 * i)
-					 : ld32(data + 4 * i);
-		size_t next = put_char(out, at, size, c);
+	for (size_t i = keep_end ? end_that_fits(data, n, wide, size) : 0; i < n; i++) {
+		size_t next = put_char(out, at, size, char_at(data, i, wide));
 
 		if (next == SIZE_MAX)
 			break;

@@ -139,6 +139,42 @@ static void check_planted(uint32_t version)
 	python_free(py);
 }
 
+/* A path of 500 wide characters, of three bytes each in UTF-8, keeps its end. */
+static void test_wide_path(void **state)
+{
+	const char *name = "/app.py";
+	uint64_t at = BASE + 0xe000;
+	struct python_frame v[8];
+	struct err err = ERR_INIT;
+	struct python *py;
+	uint8_t *wide;
+	size_t n = 500;
+	bool torn;
+
+	(void)state;
+	memset(memory, 0, sizeof(memory));
+	py = python_new(&all, RUNTIME, 0x030c01f0, &err);
+	assert_non_null(py);
+	plant(&py->l);
+	for (unsigned i = 0; i < 3; i++)
+		word(BASE + 0x1000 * (1 + i) + py->l.code_file, at);
+	word(at + py->l.text_length, n + strlen(name));
+	st32(memory + (at - BASE) + py->l.text_state, (2u | 1u << 3) << py->l.state_shift);
+	wide = memory + (at - BASE) + py->l.text_ascii + py->l.text_wide;
+	for (size_t i = 0; i < n; i++) {
+		wide[2 * i] = 0x2d;
+		wide[2 * i + 1] = 0x4e; /* U+4E2D */
+	}
+	for (size_t i = 0; i < strlen(name); i++)
+		wide[2 * (n + i)] = (uint8_t)name[i];
+	assert_int_equal(python_frames(py, TID, v, 8, &torn), 3);
+	assert_int_equal(strlen(v[0].function->file),
+			 (PYTHON_PATH_MAX - 1 - strlen(name)) / 3 * 3 + strlen(name));
+	assert_memory_equal(v[0].function->file, "\xe4\xb8\xad\xe4\xb8\xad", 6);
+	assert_string_equal(strrchr(v[0].function->file, '/'), name);
+	python_free(py);
+}
+
 static void test_own(void **state)
 {
 	(void)state;
@@ -277,7 +313,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_own),	cmocka_unit_test(test_told),
 		cmocka_unit_test(test_refused), cmocka_unit_test(test_lines),
-		cmocka_unit_test(test_hostile),
+		cmocka_unit_test(test_hostile), cmocka_unit_test(test_wide_path),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
