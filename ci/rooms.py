@@ -101,6 +101,7 @@ WIDTHS = {
     "measure/sampling/account_print.c": "a list that record prints",
     "report/annotate/annotate_term.c": "source text, with instructions and arrows",
     "report/annotate/annotate_account.c": "the same",
+    "report/drawing.c": "boxes of a drawing",
     "report/flow/blocks_graph.c": "boxes of a graph",
     "report/flow/calls_graph.c": "boxes of a graph",
     "report/models/explain_term.c": "a page of text",

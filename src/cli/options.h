@@ -53,7 +53,8 @@ struct options {
 	const char *call_graph; /* NULL: no; "": default kind */
 	uint64_t stack_size;
 	/* format */
-	bool autofdo, bolt, propeller, symbol_order, pprof, firefox, perfetto, folded, text;
+	bool autofdo, bolt, propeller, symbol_order, pprof, firefox, perfetto, folded, flame_svg,
+		timeline_svg, text;
 	const char *dso;
 	/* sample */
 	const char *compress, *jitter, *keep;

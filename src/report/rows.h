@@ -7,7 +7,7 @@
  *	rows_put(&d, v)
  *
  * Table "rows" has the view's columns; rows of call trees have an id and their parent's. It has a
- * format of its own, folded.
+ * formats of its own, folded and, of call trees, svg.
  */
 #ifndef CYCLADE_REPORT_ROWS_H
 #define CYCLADE_REPORT_ROWS_H
@@ -26,6 +26,6 @@ void rows_fold_name(struct buf *b, const struct view_row *r);
  * does, returns the number of columns. */
 size_t rows_fold_column(const struct view *v);
 
-document_write_fn rows_folded;
+document_write_fn rows_folded, rows_svg;
 
 #endif

@@ -104,6 +104,8 @@ view F
 export --pprof -o O F
 export --firefox -o O F
 export --perfetto -o O F
+export --flame-svg -o O F
+export --timeline-svg -o O F
 export --bolt -o O F
 export --propeller -o O F
 export --autofdo --text -o O F

@@ -97,6 +97,8 @@ READS = {
     "list, own events": "list ibs -j --ibs-events own.events",
     "pprof": "export --no-cache --pprof -o O -i unwound",
     "firefox": "export --no-cache --firefox -o O -i chains",
+    "flame-svg": "export --no-cache --flame-svg -o O -i chains",
+    "timeline-svg": "export --no-cache --timeline-svg -o O -i waits",
     "perfetto": "export --no-cache --perfetto -o O -i waits",
     "bolt": "export --no-cache --bolt -o O -i branches",
     "folded, two": "export --no-cache --folded chains plain",

@@ -62,6 +62,8 @@ static const char *const rows[] = {
 	"export --pprof -o /dev/null -i @",
 	"export --firefox -o /dev/null -i @",
 	"export --perfetto -o /dev/null -i @",
+	"export --flame-svg -i @",
+	"export --timeline-svg -i @",
 	"export --folded -i @",
 	"export --bolt -o /dev/null -i @",
 	"export --autofdo --text -o /dev/null -i @",

@@ -37,6 +37,9 @@ static const struct format {
 	{ "perfetto", offsetof(struct options, perfetto), true, false, false, false,
 	  write_perfetto },
 	{ "folded", offsetof(struct options, folded), false, false, false, false, NULL },
+	{ "flame-svg", offsetof(struct options, flame_svg), false, false, false, false, NULL },
+	{ "timeline-svg", offsetof(struct options, timeline_svg), false, false, false, false,
+	  NULL },
 };
 
 #define FIREFOX_MANY 5000000u /* samples */
@@ -309,10 +312,13 @@ int cmd_export(struct cli *cli)
 
 	if (!f || check_words(cli, f, &err))
 		return cli_fail(&err);
-	if (!f->write && cli->args.n == 2 && !cli->opt.input)
+	if (!strcmp(f->name, "folded") && cli->args.n == 2 && !cli->opt.input)
 		return export_folded_pair(cli);
 	if (!f->write) {
-		cli->opt.format = f->name;
+		bool folded = !strcmp(f->name, "folded");
+
+		cli->opt.format = folded ? f->name : "svg";
+		cli->opt.wait = !strcmp(f->name, "timeline-svg");
 		return cmd_report(cli);
 	}
 	path = cli_input(cli, &err);

@@ -199,7 +199,8 @@ static int choose_report(struct report *rp, const struct result_ask *ask, struct
 	rp->cli = ask->cli;
 	rp->r = ask->r;
 	rp->show = ask->show;
-	rp->folded = ask->show->format->write == rows_folded;
+	rp->folded =
+		ask->show->format->write == rows_folded || ask->show->format->write == rows_svg;
 	rp->programs = rp->folded || show_is_data(ask->show);
 	if (choose_shape(rp, err) || choose_rows(rp, err) ||
 	    recording_select(rp->r, rp->cli, &rp->po, err))

@@ -347,7 +347,8 @@ static const struct table_form *const forms[] = { &head_form,		&recorded_form,
 						  &tree_saved_form,	&tree_saved_notes_form,
 						  &events_form,		&rows_form,
 						  &recorded_losses_form };
-static const struct format faces[] = { { "folded", rows_folded, true, true } };
+static const struct format faces[] = { { "folded", rows_folded, true, true },
+				       { "svg", rows_svg, true, true } };
 const struct document_form rows_document = { .name = "report",
 					     .version = 2,
 					     .table = forms,

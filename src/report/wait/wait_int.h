@@ -16,7 +16,7 @@ extern const struct table_form wait_all_threads_form, wait_parts_form, wait_proc
 	wait_things_form, wait_wakers_form;
 
 /* wait_place_tables.c: for flame graphs. */
-document_write_fn wait_folded;
+document_write_fn wait_folded, wait_svg;
 
 static inline const struct wait_view *wait_view_of(const struct table *t)
 {

@@ -59,9 +59,10 @@ static const struct table_form *const forms[] = {
 	&wait_things_form, &wait_functions_form, &wait_wakers_form,	 &wait_stacks_form,
 	&wait_parts_form,  &wait_processes_form, &wait_histogram_form,	 &recorded_losses_form
 };
-static const struct format faces[] = { { "folded", wait_folded, true, true } };
+static const struct format faces[] = { { "folded", wait_folded, true, true },
+				       { "svg", wait_svg, true, true } };
 const struct document_form wait_document = { "wait", 2, forms, sizeof(forms) / sizeof(*forms),
-					     faces,  1 };
+					     faces,  2 };
 
 /* ---- lines ----------------------------------------------------------------------------------- */
 
