@@ -24,7 +24,7 @@
 #include "base/hash.h"
 
 /* Columns that names of pages and Markdown have, which have no width of their own. */
-enum { FOLD_PAGE = 64 };
+enum { FOLD_PAGE = 48 };
 
 /* Of a stack, the function that matters stands first: "f < caller < main | callee". Its callers are
  * dropped from the end, before anything of its own name. */

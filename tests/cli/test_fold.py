@@ -93,8 +93,8 @@ def look(what, names):
     text = page["strings"]
     short = {text[a]: text[b] for a, b in page["short"]}
     distinct([short.get(x, x) for x in names], len(names), what + ", a page")
-    t.ok(all(len(x) <= 64 for x in short.values()) and all(x in short for x in names if len(x) > 64), what + ", a page: long ones are folded",
-         [x for x in names if len(x) > 64 and x not in short][:2])
+    t.ok(all(len(x) <= 48 for x in short.values()) and all(x in short for x in names if len(x) > 48), what + ", a page: long ones are folded",
+         [x for x in names if len(x) > 48 and x not in short][:2])
 
 
 random.seed(4)

@@ -4,6 +4,7 @@
 import type { Column, Table } from "./data";
 import { clear, copy, h, safe, tip } from "./dom";
 import { cell, group, isText, percent, showError, toCsv, toJson, toMarkdown } from "./format";
+import { shortName } from "./names";
 import { go, regex, state } from "./state";
 import { explainRow } from "./why";
 
@@ -416,7 +417,8 @@ export class Grid {
       }
     }
     if (v === null || v === 0) td.classList.add("none");
-    if (isText(kind) && text.length > 16) td.title = text; // a narrow column cuts it
+    if (isText(kind) && text.length > 16 && !td.title) td.title = text; // a narrow column cuts it
+    if (kind === "text" && typeof v === "string" && shortName(v) !== v) text = safe(shortName(v));
     const path = c.key === "path" && kind === "flag";
     td.append(path ? (v ? "<==" : "") : text);
     if (typeof v === "number" && kind === "share" && (c.flags.has("heat") || c.key === "share")) {
