@@ -43,8 +43,15 @@ void findings_view_free(struct findings_view *v);
 
 extern const struct document_form findings_document;
 void findings_put(struct document *d, const struct findings_view *v);
-/* A title, and one line each of at most style.width columns if the statement fits; nothing if there
- * are no findings. */
+/* The statements with their commands. */
 void findings_put_lines(struct buf *out, const struct findings_view *v, const struct style *st);
+/* For a screen that has a table of functions, lines on lost records and on code without names, and
+ * (`waits`) on who waited. False: all findings are there already. Else at most three statements. */
+bool findings_above(const struct findings_view *v, bool waits);
+void findings_put_above(struct buf *out, const struct findings_view *v, bool waits,
+			const struct style *st);
+/* The rows in documents that have other things, too; of NULL none. */
+extern const struct table_form findings_among_form;
+void findings_put_among(struct document *d, const struct findings_view *v);
 
 #endif

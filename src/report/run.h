@@ -14,6 +14,7 @@
 #include "report/where.h"
 
 struct wait_view;
+struct findings_view;
 
 struct run_table {
 	const char *event; /* that samples */
@@ -50,7 +51,8 @@ struct run_report {
 	const char *no_waits;
 	const char *const *no_names; /* lines on code that has none, and what names it */
 	size_t n_no_names;
-	const struct next *next; /* commands worth typing */
+	const struct findings_view *findings; /* NULL: none were looked for */
+	const struct next *next;	      /* commands worth typing */
 	size_t n_next;
 };
 

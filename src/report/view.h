@@ -37,8 +37,11 @@ enum view_shape {
 	VIEW_CALLERS,	/* tree, sampled function first; self: of chains that end there */
 };
 
+struct findings_view;
+
 struct view_opts {
 	enum view_shape shape;
+	const struct findings_view *findings; /* shown above the tables; NULL: none */
 	const char *fields, *focus, *hide;
 	const char *const *events; /* globs, a sample's event must match one; n_events 0: all */
 	size_t n_events;

@@ -157,16 +157,20 @@ void finding_add(struct finding_work *w, struct finding *f, double least)
 	vec_xpush(&w->found, *f);
 }
 
-/* `cyclade record -- PROGRAM`: whatever it waited for, it waited on its own account. */
+/* Returns true if the recorder started a program, and recorded no others: whatever that waited for,
+ * it waited on its own account. Of a command line without "--" the program's words are looked at,
+ * too. */
 static bool was_started(const struct pd_info *info)
 {
-	for (size_t i = 0; i < info->n_cmdline; i++)
-		if (!strcmp(info->cmdline[i], "-a") || !strcmp(info->cmdline[i], "-p") ||
-		    !strcmp(info->cmdline[i], "-t"))
+	static const char *const whom[] = {
+		"-a",	 "-p",	  "-t",	   "-u",    "-C",    "-G",
+		"--all", "--pid", "--tid", "--uid", "--cpu", "--cgroup"
+	};
+
+	for (size_t i = 1; i < info->n_cmdline && strcmp(info->cmdline[i], "--") != 0; i++)
+		if (BEGINS_WITH(info->cmdline[i], whom))
 			return false;
-		else if (!strcmp(info->cmdline[i], "--"))
-			return true;
-	return false;
+	return info->n_cmdline > 1;
 }
 
 static void find_lost(struct finding_work *w)

@@ -29,6 +29,18 @@ static void sum_cells(uint64_t *period, const struct cube *c)
 		period[c->cell[i].node] += c->cell[i].period;
 }
 
+/* A function of the program that may call the other one: not itself (recursion), no library that
+ * stands between, and not the code that starts programs and threads, which is all that is left of
+ * chains that lost their callers. */
+static bool is_caller(const struct cube *c, uint32_t frame, uint32_t of)
+{
+	const struct cube_frame *f = frame == CUBE_NONE ? NULL : &c->frame[frame];
+
+	return f && frame != of && strcmp(f->function, "_start") != 0 &&
+	       !(finding_code(f->function, f->dso) &
+		 (CODE_KERNEL | CODE_SYSTEM | CODE_ALLOCATOR | CODE_UNKNOWN));
+}
+
 struct finding_place finding_caller(const struct finding_work *w, const struct finding_place *of)
 {
 	const struct cube *c = w->in->cube;
@@ -48,9 +60,9 @@ struct finding_place finding_caller(const struct finding_work *w, const struct f
 		    strcmp(c->frame[frame].dso, of->dso) != 0)
 			continue;
 		all += period[i];
-		while (up != CUBE_NONE && c->node[up].frame == frame) /* recursion */
+		while (up != CUBE_NONE && !is_caller(c, c->node[up].frame, frame))
 			up = c->node[up].parent;
-		if (up != CUBE_NONE && c->node[up].frame != CUBE_NONE)
+		if (up != CUBE_NONE)
 			by[c->node[up].frame] += period[i];
 	}
 	for (size_t i = 0; i < c->n_frames; i++)
@@ -61,7 +73,7 @@ struct finding_place finding_caller(const struct finding_work *w, const struct f
 	best.share = all ? (double)most / (double)all : NAN;
 	free(period);
 	free(by);
-	if (best.share > 0.5 && !(finding_code(best.function, best.dso) & CODE_UNKNOWN))
+	if (best.share > 0.5)
 		return best;
 	return (struct finding_place){ NULL, NULL, NAN };
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "analyse/findings/findings_int.h"
+#include "base/estimate.h"
 #include "base/xalloc.h"
 
 #define LOCK	0.1 /* of the lives of the threads that waited for it */
@@ -33,6 +34,7 @@ struct waiting {
 	uint64_t *from, *before; /* times without a running thread: begin, sum before it */
 	uint64_t *until;
 	size_t n_idle;
+	bool started; /* what comes from outside is waited for, too */
 	struct u64map at, by_thread;
 	VEC(struct waited) waited;
 };
@@ -244,7 +246,7 @@ static void merge_locks(struct waiting *k)
 	}
 }
 
-static void sum_spans(struct waiting *k, bool started)
+static void sum_spans(struct waiting *k)
 {
 	const struct wait *w = k->w;
 	/* by thread: the chain of its wait for a mutex, until it runs */
@@ -267,7 +269,7 @@ static void sum_spans(struct waiting *k, bool started)
 			woken.object = object[s->thread];
 			add_waited_time(k, &woken, held[s->thread], WAIT_LOCK);
 		} else if ((wait_reasons[s->reason].state == WAIT_BLOCKED) &&
-			   !waits_for_others(s->reason, started)) {
+			   !waits_for_others(s->reason, k->started)) {
 			add_waited_time(k, s, s->chain, s->reason);
 		}
 		if (!mutex && s->reason != WAIT_WOKEN)
@@ -391,6 +393,54 @@ static void find_waited(struct finding_work *w, const struct waiting *k, const s
 	finding_add(w, &f, least);
 }
 
+/* Without call chains of switches, looks at the threads are estimates of what they waited for: the
+ * thread that waited longest while nothing ran. */
+static void find_looked(struct finding_work *w, const struct waiting *k)
+{
+	const struct wait *wait = w->in->wait;
+	uint64_t *nothing = xcalloc(wait->n_threads + 1, sizeof(*nothing)), blocked = 0;
+	struct finding f = { .kind = FINDING_WAITS, .of = FINDING_OF_LENGTH, .threads = 1 };
+	const struct wait_thread *t;
+	double low, high, part;
+	size_t most = 0;
+
+	for (size_t i = 0; i < wait->n_spans; i++) {
+		const struct wait_span *s = &wait->span[i];
+
+		if (s->reason == WAIT_NO_STACK && wait->thread[s->thread].wanted &&
+		    wait->thread[s->thread].looks)
+			nothing[s->thread] += idle_before(k, s->until) - idle_before(k, s->from);
+	}
+	for (size_t i = 1; i < wait->n_threads; i++)
+		if (nothing[i] > nothing[most])
+			most = i;
+	t = &wait->thread[most];
+	for (unsigned r = 0; r < WAIT_REASONS; r++)
+		if (wait_reasons[r].state == WAIT_BLOCKED) {
+			blocked += t->time[r];
+			if (t->time[r] > t->time[f.reason] ||
+			    wait_reasons[f.reason].state != WAIT_BLOCKED)
+				f.reason = (enum wait_reason)r;
+		}
+	f.length = wait->until - wait->from;
+	if (nothing[most] && blocked && f.length &&
+	    !waits_for_others((uint8_t)f.reason, k->started)) {
+		part = (double)t->time[f.reason] / (double)blocked;
+		f.time = (uint64_t)((double)nothing[most] * part);
+		f.share = f.stake = (double)f.time / (double)f.length;
+		share_interval(part, (double)t->looks, &low, &high);
+		f.half = (high - low) / 2 * (double)nothing[most] / (double)f.length +
+			 bar_of(t->switches, 0, wait, (double)f.length);
+		f.thread = t->comm;
+		f.tid = t->tid;
+		f.object = t->object ? wait->object.str[t->object] : NULL;
+		if (f.reason == WAIT_IO || f.reason == WAIT_FAULT || f.reason == WAIT_FILE_LOCK)
+			f.kind = FINDING_IO;
+		finding_add(w, &f, NOTHING);
+	}
+	free(nothing);
+}
+
 /* The part of the time in which threads had something to do that they ran; and that they had no
  * CPU. */
 static void find_states(struct finding_work *w, const struct waiting *k)
@@ -434,11 +484,15 @@ void findings_waits(struct finding_work *w)
 		return;
 	look_at_chains(&k, w->in->images);
 	find_idle(&k);
-	sum_spans(&k, w->started && !k.w->has_idle);
+	k.started = w->started && !k.w->has_idle;
+	sum_spans(&k);
 	merge_locks(&k);
 	find_states(w, &k);
 	vec_each (&k.waited, const struct waited *, x)
-		find_waited(w, &k, x);
+		if (x->reason != WAIT_NO_STACK)
+			find_waited(w, &k, x);
+	if (!k.w->has_stacks)
+		find_looked(w, &k);
 	vec_free(&k.waited);
 	u64map_free(&k.at);
 	u64map_free(&k.by_thread);

@@ -22,6 +22,7 @@
 #include "cli/model_choice.h"
 #include "cli/regions.h"
 #include "cli/stat.h"
+#include "cli/recordings/finding.h"
 #include "report/run.h"
 #include "report/wait_view.h"
 
@@ -50,6 +51,8 @@ struct run_summary {
 	const char *top; /* the hottest function of the event with most of them */
 	struct runtime_found found[RUNTIMES_MAX]; /* of that event: code without names */
 	size_t n_found;
+	struct result findings;
+	const struct findings_view *findings_view; /* NULL: none were looked for */
 };
 
 struct steps {
@@ -265,6 +268,21 @@ static int look_who(struct run_summary *o, struct err *err)
 	return o->no_waits ? 0 : err_nomem(err);
 }
 
+static void look_at_findings(struct run_summary *o)
+{
+	const struct result_ask ask = {
+		.cli = o->cli,
+		.r = &o->rec,
+		.show = &o->out.show,
+		.said = { .path = o->path,
+			  .input = strcmp(o->path, "cyclade.data") ? o->path : NULL }
+	};
+
+	const struct finding_given given = { .wait = o->w };
+
+	o->findings_view = findings_look(&o->findings, NULL, &ask, &given);
+}
+
 static int look_where(struct run_summary *o, struct err *err)
 {
 	struct profile_opts po = { .key = { KEY_SYM, KEY_DSO, KEY_SRCLINE }, .n_keys = 3 };
@@ -282,6 +300,8 @@ static int look_where(struct run_summary *o, struct err *err)
 	if (!recording_select(&o->rec, o->cli, &po, err) &&
 	    !profile_build(&o->profile, o->rec.rec, o->rec.spaces, &po, err))
 		rc = make_run_tables(o, err);
+	if (!rc && findings_are_cheap(&o->rec))
+		look_at_findings(o);
 	cli_progress_end(o->cli);
 	return rc;
 }
@@ -368,6 +388,7 @@ static int put_document(struct run_summary *o, struct err *err)
 		.counters = res->counters,
 		.waits = o->waits.w ? &o->waits : NULL,
 		.no_waits = o->no_waits,
+		.findings = o->findings_view,
 	};
 	find_no_names(o, &r, no_names);
 	if (res->kept)
@@ -413,6 +434,7 @@ static void fill_head(struct run_summary *o)
 
 static void end_look(struct run_summary *o)
 {
+	result_free(&o->findings);
 	wait_view_free(&o->waits);
 	wait_free(o->w);
 	profile_free(o->profile);

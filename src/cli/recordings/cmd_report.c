@@ -10,6 +10,7 @@
 #include "base/vec.h"
 #include "base/xalloc.h"
 #include "cli/derived.h"
+#include "cli/recordings/finding.h"
 #include "cli/recordings/report_html.h"
 #include "cli/recordings/result.h"
 #include "cli/regions.h"
@@ -36,6 +37,7 @@ struct report {
 	VEC(const char *) notes;
 	bool by_event;
 	VEC(struct memory *) memory; /* of latencies, by event */
+	struct result findings;
 };
 
 static void free_report(void *own)
@@ -46,6 +48,7 @@ static void free_report(void *own)
 	vec_each (&rp->memory, struct memory **, m)
 		memory_free(*m);
 	vec_free(&rp->memory);
+	result_free(&rp->findings);
 	vec_free(&rp->notes);
 	profile_free(rp->own_profile);
 	free(rp);
@@ -222,11 +225,25 @@ int report_walk(struct result *out, const struct result_ask *ask, struct pass *p
 	return choose_report(&rp, ask, err) ? -1 : result_profile_begin(ask, pass, &rp.po, err);
 }
 
+/* Above the plain table: not where rows or samples were chosen. The walk makes the rows, too. */
+static void find_findings(struct report *rp, const struct result_ask *ask)
+{
+	const struct options *o = &rp->cli->opt;
+	const struct finding_given given = { .rows = &rp->po };
+
+	if (rp->programs || rp->vo.shape != VIEW_TABLE || rp->po.branches || ask->bases ||
+	    ask->show->table || ask->show->format->write != format_term || o->sort || o->fields ||
+	    o->focus || o->hide || o->event.n || !findings_are_cheap(rp->r))
+		return;
+	rp->vo.findings = findings_look(&rp->findings, &rp->profile, ask, &given);
+}
+
 static int build_report(struct report *rp, const struct result_ask *ask, struct err *err)
 {
 	if (choose_report(rp, ask, err))
 		return -1;
-	if (result_profile(&rp->profile, &rp->own_profile, ask, &rp->po, err))
+	find_findings(rp, ask);
+	if (!rp->profile && result_profile(&rp->profile, &rp->own_profile, ask, &rp->po, err))
 		return -1;
 	rp->vo.side_by_side = fits_side_by_side(rp);
 	gather_notes(rp);

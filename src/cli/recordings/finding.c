@@ -1,18 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * report --findings: what matters most in a recording. One walk: rows, call chains, waits.
+ * report --findings: what matters most in a recording. One walk: rows, call chains, waits. And the
+ * same for the first lines of report and run.
  */
 #include <stdlib.h>
 
 #include "analyse/cube.h"
 #include "analyse/findings.h"
+#include "analyse/pass.h"
 #include "analyse/wait.h"
 #include "base/xalloc.h"
-#include "cli/recordings/result.h"
+#include "cli/recordings/finding.h"
 #include "report/column.h"
 #include "report/findings_view.h"
 
 struct finding_out {
+	const struct wait *given;	 /* NULL: built if there are switches */
+	const struct profile_opts *rows; /* NULL: those that results share */
 	struct profile *begun, *own_profile;
 	struct cube *own_cube;
 	struct result_shared own_wait;
@@ -35,10 +39,15 @@ static void free_finding_out(void *own)
 	free(x);
 }
 
-static int rows_opts(struct profile_opts *po, const struct result_ask *ask, struct err *err)
+static int rows_opts(struct profile_opts *po, const struct finding_out *x,
+		     const struct result_ask *ask, struct err *err)
 {
 	bool by_event;
 
+	if (x->rows) {
+		*po = *x->rows;
+		return 0;
+	}
 	*po = (struct profile_opts){ .max_stack = (uint32_t)ask->cli->opt.max_stack };
 	return recording_select(ask->r, ask->cli, po, err) || keys_parse(po, &by_event, NULL, err)
 		       ? -1
@@ -55,7 +64,7 @@ static void begin_parts(struct finding_out *x, const struct result_ask *ask, str
 	if (x->event != SIZE_MAX && !(ask->bases && ask->bases->cube) &&
 	    cube_begin(&x->own_cube, pass, r->rec, r->spaces, po, x->event, &why))
 		err_clear(&why);
-	if (ask->cli->opt.cpu || !wait_able(r->rec))
+	if (x->given || ask->cli->opt.cpu || !wait_able(r->rec))
 		return;
 	if (result_wait_begin(ask, &x->own_wait, pass, &why))
 		err_clear(&why);
@@ -80,10 +89,11 @@ int findings_walk(struct result *out, const struct result_ask *ask, struct pass 
 		}
 		return x->begun && profile_end(x->begun, err) ? -1 : 0;
 	}
-	out->own = x = xcalloc(1, sizeof(*x));
+	if (!x)
+		out->own = x = xcalloc(1, sizeof(*x));
 	out->end = free_finding_out;
 	x->event = recording_event(r, wanted, NULL);
-	if (rows_opts(&po, ask, err) ||
+	if (rows_opts(&po, x, ask, err) ||
 	    (ask->bases ? result_profile_begin(ask, pass, &po, err)
 			: profile_begin(&x->begun, pass, r->rec, r->spaces, &po, err)))
 		return -1;
@@ -101,10 +111,11 @@ int findings_result_make(struct result *out, const struct result_ask *ask, struc
 	struct view_source source;
 
 	in.profile = x->begun;
-	if (!in.profile && (rows_opts(&po, ask, err) ||
+	if (!in.profile && (rows_opts(&po, x, ask, err) ||
 			    result_profile(&in.profile, &x->own_profile, ask, &po, err)))
 		return -1;
 	in.cube = x->own_cube ? x->own_cube : ask->bases ? ask->bases->cube : NULL;
+	in.wait = x->given;
 	if (x->waits && result_wait(&in.wait, ask, &x->own_wait, &why))
 		err_clear(&why);
 	x->f = findings_make(&in);
@@ -113,4 +124,48 @@ int findings_result_make(struct result *out, const struct result_ask *ask, struc
 	document_open(&out->d, &findings_document, &x->v);
 	findings_put(&out->d, &x->v);
 	return 0;
+}
+
+/* ---- beside other results -------------------------------------------------------------------- */
+
+bool findings_are_cheap(const struct recording *r)
+{
+	size_t n;
+	const struct pd_event *e = pd_events(r->rec, &n);
+	uint64_t samples = 0;
+
+	for (size_t i = 0; i < n; i++)
+		samples += e[i].samples;
+	return samples <= FINDINGS_CHEAP;
+}
+
+const struct findings_view *findings_look(struct result *out, const struct profile **rows,
+					  const struct result_ask *ask,
+					  const struct finding_given *given)
+{
+	struct result_ask alone = *ask;
+	struct finding_out *x = xcalloc(1, sizeof(*x));
+	struct err why = ERR_INIT;
+	struct pass *pass;
+	int ret = 0;
+
+	alone.bases = NULL;
+	x->given = given->wait;
+	x->rows = given->rows;
+	out->own = x;
+	out->end = free_finding_out;
+	if (result_pass(&pass, ask->cli, ask->r, &why)) {
+		err_clear(&why);
+		return NULL;
+	}
+	for (unsigned turn = 0; turn < 2 && !ret; turn++)
+		ret = findings_walk(out, &alone, pass, turn, &why) || pass_run(pass, &why) ? -1 : 0;
+	pass_free(pass);
+	if (ret || findings_result_make(out, &alone, &why)) {
+		err_clear(&why);
+		return NULL;
+	}
+	if (rows)
+		*rows = x->begun;
+	return &x->v;
 }

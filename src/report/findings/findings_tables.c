@@ -175,6 +175,18 @@ static const struct table_form findings_form = { "rows", NULL, TABLE_MAIN,
 						 TABLE_COLUMNS(finding_columns),
 						 .rest = "finding" };
 
+const struct table_form findings_among_form = { "findings", NULL, TABLE_DATA,
+						TABLE_COLUMNS(finding_columns), .rest = "finding" };
+
+void findings_put_among(struct document *d, const struct findings_view *v)
+{
+	document_table(d, &(struct table){ .form = &findings_among_form,
+					   .ctx = v,
+					   .array = v ? v->line : NULL,
+					   .stride = sizeof(*v->line),
+					   .n = v ? v->n : 0 });
+}
+
 static const struct table_column headline_columns[] = {
 	COLUMN("text", "headline", T_TEXT, C_FLEX, "one sentence", .get = headline_text),
 	COLUMN("share", "share", T_SHARE, C_ERROR, "of the samples, of the function with most",
@@ -196,24 +208,60 @@ static void put_wrapped(struct buf *out, const char *s, size_t indent, const str
 	buf_free(&line);
 }
 
+/* With its command behind it, else below it or, if there is no room for that, without. */
+static void put_line(struct buf *out, const struct findings_line *l, size_t n, bool below,
+		     const struct style *st)
+{
+	bool fits = !st->width ||
+		    6 + strlen(l->statement) + strlen(l->command ? l->command : "") <= st->width;
+
+	buf_printf(out, " %zu  ", n);
+	put_wrapped(out, l->statement, 4, st);
+	if (l->command && (fits || below)) {
+		buf_puts(out, fits ? "  " : "\n    ");
+		style_ink(out, st, INK_DIM);
+		text_put_safe(out, l->command, st->ascii);
+		style_ink(out, st, INK_PLAIN);
+	}
+	buf_putc(out, '\n');
+}
+
 void findings_put_lines(struct buf *out, const struct findings_view *v, const struct style *st)
 {
-	for (size_t i = 0; i < v->n; i++) {
-		const struct findings_line *l = &v->line[i];
-		bool fits =
-			l->command &&
-			(!st->width || 6 + strlen(l->statement) + strlen(l->command) <= st->width);
+	for (size_t i = 0; i < v->n; i++)
+		put_line(out, &v->line[i], i + 1, true, st);
+}
 
-		buf_printf(out, " %zu  ", i + 1);
-		put_wrapped(out, l->statement, 4, st);
-		if (l->command) {
-			buf_puts(out, fits ? "  " : "\n    ");
-			style_ink(out, st, INK_DIM);
-			text_put_safe(out, l->command, st->ascii);
-			style_ink(out, st, INK_PLAIN);
-		}
-		buf_putc(out, '\n');
-	}
+/* Returns true if the screen shows it in another place. */
+static bool is_shown(const struct finding *f, bool waits)
+{
+	return f->kind == FINDING_LOST || f->kind == FINDING_INTERPRETER ||
+	       f->kind == FINDING_UNNAMED ||
+	       (waits && (f->kind == FINDING_WAITS || f->kind == FINDING_IO));
+}
+
+#define ABOVE_MOST 3
+
+bool findings_above(const struct findings_view *v, bool waits)
+{
+	for (size_t i = 0; v && i < v->n; i++)
+		if (!is_shown(v->line[i].f, waits) && v->line[i].f->kind != FINDING_HOT)
+			return true;
+	return false;
+}
+
+void findings_put_above(struct buf *out, const struct findings_view *v, bool waits,
+			const struct style *st)
+{
+	size_t n = 0;
+
+	style_ink(out, st, INK_BOLD);
+	buf_puts(out, " findings");
+	style_ink(out, st, INK_PLAIN);
+	buf_putc(out, '\n');
+	for (size_t i = 0; i < v->n && n < ABOVE_MOST; i++)
+		if (!is_shown(v->line[i].f, waits))
+			put_line(out, &v->line[i], ++n, false, st);
 }
 
 static int write_term(struct buf *out, const struct document *d, const struct show *s,

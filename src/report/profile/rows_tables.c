@@ -7,6 +7,7 @@
 
 #include "base/num.h"
 #include "base/xalloc.h"
+#include "report/findings_view.h"
 #include "report/profile/facts.h"
 #include "report/profile/steps.h"
 #include "report/recorded.h"
@@ -316,8 +317,8 @@ static const struct table_column head_columns[] = {
 static const struct table_form head_form = { "summary", NULL, TABLE_ONE | TABLE_HEAD | TABLE_DATA,
 					     TABLE_COLUMNS(head_columns) };
 
-/* For people: the counts of `run`, beside the samples. */
-static void put_report_tree(struct buf *out, const struct document *d, const struct style *st)
+/* For people: findings, and the counts of `run` beside the samples. */
+static void put_report_above(struct buf *out, const struct document *d, const struct style *st)
 {
 	const struct view *v = d->ctx;
 	const struct pd_info *i = v->source.info;
@@ -326,6 +327,10 @@ static void put_report_tree(struct buf *out, const struct document *d, const str
 	struct err err = ERR_INIT;
 	struct tree_saved t;
 
+	if (findings_above(v->opts.findings, false)) {
+		page_end(&p);
+		findings_put_above(out, v->opts.findings, false, st);
+	}
 	if (!i || !i->tree)
 		return;
 	buf_putc(out, ' ');
@@ -414,7 +419,7 @@ void rows_put(struct document *d, const struct view *v)
 	const struct tree_saved *tree = read_tree(d, v);
 	const struct table saved = { .form = &tree_saved_form, .ctx = tree };
 
-	d->above = put_report_tree;
+	d->above = put_report_above;
 	d->tight = true;
 	document_table(d, &(struct table){ .form = &head_form, .ctx = tree, .array = v, .n = 1 });
 	recorded_head(d, &v->source);

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "base/num.h"
+#include "report/findings_view.h"
 #include "report/run.h"
 #include "report/tree/tree_parts.h"
 #include "report/wait_view.h"
@@ -159,9 +160,9 @@ static const struct table_form repeats_form = { "function_repeats", NULL, TABLE_
 /* ---- all of it ------------------------------------------------------------------------------- */
 
 static const struct table_form *const forms[] = {
-	&count_head_form,   &machine_form, TREE_FORMS,	    &functions_form,
-	&wait_threads_form, &events_form,  &recording_form, &count_runs_form,
-	&count_nodes_form,  &repeats_form, &losses_form
+	&count_head_form, &machine_form,      TREE_FORMS,    &findings_among_form,
+	&functions_form,  &wait_threads_form, &events_form,  &recording_form,
+	&count_runs_form, &count_nodes_form,  &repeats_form, &losses_form
 };
 static const struct format faces[] = { { "term", run_write_term, false, false } };
 const struct document_form run_document = { "run", 2, forms, sizeof(forms) / sizeof(*forms),
@@ -213,6 +214,7 @@ void run_report_put(struct document *d, const struct run_report *r)
 		document_title(d, INK_DIM, "%s", r->tree->cpu);
 	add_run_table(d, r, &machine_form, one);
 	tree_put_tables(d, r->tree, true);
+	findings_put_among(d, r->findings);
 	add_run_table(d, r, &functions_form, (struct table){ 0 });
 	wait_put_threads(d, r->waits);
 	add_run_table(

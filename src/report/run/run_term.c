@@ -7,6 +7,7 @@
 
 #include "base/num.h"
 #include "base/text.h"
+#include "report/findings_view.h"
 #include "report/run.h"
 #include "report/tree/tree_parts.h"
 
@@ -87,6 +88,12 @@ int run_write_term(struct buf *b, const struct document *d, const struct show *s
 	if (s->table)
 		return format_term(b, d, s, err);
 	put_run_page_head(b, r, st);
+	if (findings_above(r->findings, run_waited(r))) {
+		if (!r->tree->n_views)
+			buf_putc(b, '\n');
+		findings_put_above(b, r->findings, run_waited(r), st);
+		buf_putc(b, '\n');
+	}
 	if (!r->samples)
 		buf_puts(b,
 			 " not one sample: it ended too soon for the frequency (-F), or slept\n");
