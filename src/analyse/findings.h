@@ -29,9 +29,11 @@
 #ifndef CYCLADE_ANALYSE_FINDINGS_H
 #define CYCLADE_ANALYSE_FINDINGS_H
 
+#include "analyse/account.h"
 #include "analyse/cube.h"
 #include "analyse/profile.h"
 #include "analyse/runtimes.h"
+#include "analyse/sharing.h"
 #include "analyse/wait.h"
 #include "base/arena.h"
 
@@ -57,6 +59,8 @@ enum finding_of {
 	FINDING_OF_THREADS, /* the lives of `threads` threads */
 	FINDING_OF_LENGTH,  /* the length of the recording */
 	FINDING_OF_RECORDS,
+	FINDING_OF_CYCLES,  /* of the account */
+	FINDING_OF_LATENCY, /* of all sampled loads */
 };
 
 struct finding_place { /* a function; NULL: not known */
@@ -102,6 +106,9 @@ struct findings_in {
 	size_t event;		       /* of pd_events(): whose samples; SIZE_MAX: none */
 	const struct cube *cube;       /* of that event; NULL */
 	const struct wait *wait;       /* NULL */
+	/* After account_whole(); the profile is weighed as it wants. NULL: there is none. */
+	const struct account_bound *account;
+	const struct sharing *sharing; /* NULL */
 };
 
 struct findings *findings_make(const struct findings_in *in);

@@ -4,6 +4,7 @@
 none. The document has errors, commands that run, and pages that exist."""
 import json
 import os
+import random
 import re
 import shlex
 import shutil
@@ -12,6 +13,8 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+import account_made  # noqa: E402
+import sharing_made  # noqa: E402
 from tap import KERNEL, Tap, run  # noqa: E402
 
 t = Tap()
@@ -152,6 +155,54 @@ if os.path.exists("hot.data"):
     t.equal(texts, [r["statement"] for r in d["rows"]], "with the same findings")
 else:
     t.skip("formats", "nothing can be recorded here")
+
+# ---- what only counters tell: recordings that are made ------------------------------------------------------------------
+
+def made_account(path, **planted):
+    """600 samples of cycles in hot, 200 in cold, and those of `planted`, in hot."""
+    m = account_made.Made(os.path.abspath("."))
+    for function, n in (("hot", 600), ("cold", 200)):
+        for event in ("CPU_CLK_UNHALTED.THREAD", "CPU_CLK_UNHALTED.REF_TSC", "INST_RETIRED.ANY"):
+            m.put(function, event, n)
+    for event, n in planted.items():
+        m.put("hot", event.replace("__", "."), n)
+    m.write(path)
+    return path
+
+
+for path, kind, node in ((made_account("dram.data", MEM_LOAD_L3_MISS_RETIRED__LOCAL_DRAM=400, UOPS_RETIRED__STALL_CYCLES=500), "memory", "Local_DRAM"),
+                         (made_account("branch.data", BR_MISP_RETIRED__ALL_BRANCHES=240, UOPS_RETIRED__STALL_CYCLES=200), "mispredicts", "Mispredicted")):
+    d = json.loads(run("report", "--findings", "-j", path).stdout)
+    first = d["rows"][0] if d["rows"] else {}
+    t.equal([first.get(k) for k in ("kind", "function", "object")], [kind, "hot", node], "account: " + kind)
+    account = {n["node"]: n for n in json.loads(run("report", "--account", "-j", path).stdout)["nodes"]}
+    whole, n = account["Cycles"]["value"], account[node]
+    t.ok(abs(first["share"] - n["value"] / whole) < 1e-9 and abs(first["share_error"] - n["value_error"] / whole) < 1e-9,
+         "its share and error are those of report --account", (first, n))
+    t.ok(re.search(r"hot\(\).*; it (waits for memory|mispredicts branches): \d+ points", d["headline"]["text"]), "the headline has the cause", d["headline"])
+d = json.loads(run("report", "--findings", "-j", made_account("even.data")).stdout)
+t.equal([r["kind"] for r in d["rows"]], ["hot_function"], "account: without lost cycles a function is left")
+
+A, B = sharing_made.PID + 1, sharing_made.PID + 2
+rnd = random.Random(2)
+program = sharing_made.Program("shared", "long counters[16] __attribute__((aligned(128))); long other[64] __attribute__((aligned(128)));\n"
+                               "void worker(void) { counters[0]++; other[0]++; }\nint main(void) { worker(); return 0; }\n")
+
+
+def accesses(apart):
+    """Two threads read and write, each its own of two neighbours, or of two lines."""
+    for _ in range(600):
+        tid, kind = rnd.choice((A, B)), rnd.choice(("load", "store"))
+        far = kind == "load" and not apart and rnd.random() < 0.5
+        yield sharing_made.Access(tid, program.at["counters"] + (64 if apart else 8) * (tid == B), kind, ip=program.at["worker"] + 8,
+                                  hitm="local" if far else None, weight=200 if far else 5)
+        yield sharing_made.Access(A, program.at["other"] + 8 * rnd.randrange(32), "load", ip=program.at["worker"] + 8, weight=5)
+
+
+for apart, want in ((False, [("false_sharing", "worker", "counters")]), (True, [])):
+    sharing_made.write("lines.data", list(accesses(apart)), [program.map(sharing_made.PID)])
+    d = json.loads(run("report", "--findings", "-j", "lines.data").stdout)
+    t.equal([(r["kind"], r["function"], r["object"]) for r in d["rows"]], want, "cache lines: " + ("each thread has one" if apart else "two threads share one"))
 
 # ---- plain programs ------------------------------------------------------------------------------------------
 

@@ -231,6 +231,7 @@ struct findings *findings_make(const struct findings_in *in)
 	findings_waits(&w); /* first: `running` weighs the rest */
 	findings_samples(&w);
 	findings_chains(&w);
+	findings_memory(&w);
 	findings_threads(&w);
 	find_lost(&w);
 	rank(&w);

@@ -223,7 +223,7 @@ void findings_chains(struct finding_work *w)
 	const struct cube *c = w->in->cube;
 	struct chain_facts f;
 
-	if (!c || !c->n_nodes || !c->period || !w->all.period)
+	if (!c || !c->n_nodes || !w->cost || !c->period || !w->all.period)
 		return;
 	f = (struct chain_facts){
 		.period = xcalloc(c->n_nodes, sizeof(*f.period)),

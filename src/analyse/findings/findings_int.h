@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * findings_int - the parts of findings: samples (findings_samples.c), call chains
- * (findings_chains.c), waits (findings_waits.c), threads (findings_threads.c); findings.c ranks.
+ * (findings_chains.c), the account of cycles (findings_account.c), memory (findings_memory.c),
+ * waits (findings_waits.c), threads (findings_threads.c); findings.c ranks.
  */
 #ifndef CYCLADE_ANALYSE_FINDINGS_FINDINGS_INT_H
 #define CYCLADE_ANALYSE_FINDINGS_FINDINGS_INT_H
@@ -25,6 +26,20 @@ struct finding_work {
 	VEC(struct finding) found;
 	struct tally all; /* of the event */
 	bool started;	  /* the recorder started the program */
+	bool cost;	  /* the event is cycles or time: else a place with much of it is no news */
+};
+
+struct spot {			       /* a function */
+	const struct profile_row *row; /* the heaviest */
+	uint64_t most;
+	const char *function, *dso;
+	unsigned code;
+	struct tally w;
+};
+
+struct spots { /* most first */
+	struct spot *v;
+	size_t n;
 };
 
 /* Adds it if its lower end is at least `least` of its whole. */
@@ -32,6 +47,8 @@ void finding_add(struct finding_work *w, struct finding *f, double least);
 
 void findings_samples(struct finding_work *w);
 void findings_chains(struct finding_work *w);
+void findings_account(struct finding_work *w, const struct spots *s);
+void findings_memory(struct finding_work *w);
 void findings_waits(struct finding_work *w);
 void findings_threads(struct finding_work *w);
 

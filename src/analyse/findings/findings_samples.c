@@ -20,19 +20,6 @@
 #define KERNEL	 0.35
 #define SHORT_NS 50000000 /* of CPU time: starting a program takes most of it */
 
-struct spot {			       /* a function */
-	const struct profile_row *row; /* the heaviest */
-	uint64_t most;
-	const char *function, *dso;
-	unsigned code;
-	struct tally w;
-};
-
-struct spots {
-	struct spot *v;
-	size_t n;
-};
-
 static int by_period(const void *va, const void *vb)
 {
 	const struct spot *a = va, *b = vb;
@@ -155,6 +142,16 @@ static bool is_own(const struct spot *x)
 	return !(x->code & (CODE_KERNEL | CODE_ALLOCATOR | CODE_UNKNOWN));
 }
 
+/* Returns true if another finding has why most of this function's time is lost. */
+static bool is_explained(const struct finding_work *w, const struct finding_place *at)
+{
+	vec_each (&w->found, const struct finding *, f)
+		if (f->of == FINDING_OF_CYCLES && f->at.function &&
+		    !strcmp(f->at.function, at->function) && !strcmp(f->at.dso, at->dso))
+			return true;
+	return false;
+}
+
 static void find_hot(struct finding_work *w, const struct spots *s)
 {
 	const struct spot *own[HOT_MOST + 1] = { NULL };
@@ -167,7 +164,9 @@ static void find_hot(struct finding_work *w, const struct spots *s)
 		struct finding f = finding_of_spot(w, own[i]);
 		double next = i + 1 < n ? (double)own[i + 1]->w.period : 0;
 
-		if (f.share < HOTTEST && (double)own[i]->w.period < RATHER * next)
+		if (f.share < HOTTEST && (i || (double)own[i]->w.period < RATHER * next))
+			continue;
+		if (is_explained(w, &f.at))
 			continue;
 		set_line(&f, w, own[i]);
 		finding_add(w, &f, HOT);
@@ -251,13 +250,16 @@ void findings_samples(struct finding_work *w)
 		return;
 	w->all = sum[w->in->event].selected;
 	w->out->samples = w->all.samples;
+	w->cost =
+		event_cost(w->in->rec, &pd_events(w->in->rec, &n)[w->in->event]) != EVENT_COST_NONE;
 	set_running(w);
 	collect_spots(&s, w);
 	interpreted = find_runtimes(w);
 	set_head(w, &s);
-	if (!interpreted) /* else they are the interpreter's */
+	findings_account(w, &s);
+	if (!interpreted && w->cost) /* else they are the interpreter's */
 		find_hot(w, &s);
-	if (!w->in->cube)
+	if (!w->in->cube && w->cost)
 		find_without_chains(w, &s);
 	free(s.v);
 }

@@ -7,9 +7,9 @@
 
 #include "analyse/cube.h"
 #include "analyse/findings.h"
-#include "analyse/pass.h"
 #include "analyse/wait.h"
 #include "base/xalloc.h"
+#include "cli/recordings/accounting.h"
 #include "cli/recordings/finding.h"
 #include "report/column.h"
 #include "report/findings_view.h"
@@ -20,7 +20,9 @@ struct finding_out {
 	struct profile *begun, *own_profile;
 	struct cube *own_cube;
 	struct result_shared own_wait;
-	bool waits;
+	struct accounting account;
+	struct sharing *sharing;
+	bool waits, accounts;
 	size_t event;
 	struct findings *f;
 	struct findings_view v;
@@ -36,6 +38,8 @@ static void free_finding_out(void *own)
 	profile_free(x->begun);
 	profile_free(x->own_profile);
 	result_shared_free(&x->own_wait);
+	sharing_free(x->sharing);
+	accounting_close(&x->account); /* profiles are weighed by it */
 	free(x);
 }
 
@@ -49,9 +53,35 @@ static int rows_opts(struct profile_opts *po, const struct finding_out *x,
 		return 0;
 	}
 	*po = (struct profile_opts){ .max_stack = (uint32_t)ask->cli->opt.max_stack };
-	return recording_select(ask->r, ask->cli, po, err) || keys_parse(po, &by_event, NULL, err)
-		       ? -1
-		       : 0;
+	if (recording_select(ask->r, ask->cli, po, err) || keys_parse(po, &by_event, NULL, err))
+		return -1;
+	po->mux = x->account.mux;
+	return 0;
+}
+
+/* Rows that another result wants are not weighed as an account is. */
+static void begin_account(struct finding_out *x, const struct result_ask *ask)
+{
+	struct err why = ERR_INIT;
+
+	if (x->rows || !result_has_account(ask->r))
+		return;
+	x->accounts = !accounting_open(&x->account, ask->cli, ask->r->rec, ask->bases, &why);
+	if (!x->accounts)
+		accounting_close(&x->account);
+	err_clear(&why);
+}
+
+static void begin_sharing(struct finding_out *x, const struct result_ask *ask, struct pass *pass)
+{
+	const struct recording *r = ask->r;
+	struct sharing_opts so = { .line_size = 0 };
+	struct err why = ERR_INIT;
+
+	if (sharing_able(r->rec) && !recording_line_size(r, ask->cli, &so.line_size, &why) &&
+	    sharing_begin(&x->sharing, pass, r->rec, r->spaces, &so, &why))
+		x->sharing = NULL;
+	err_clear(&why);
 }
 
 /* What cannot be made is not found. */
@@ -64,6 +94,7 @@ static void begin_parts(struct finding_out *x, const struct result_ask *ask, str
 	if (x->event != SIZE_MAX && !(ask->bases && ask->bases->cube) &&
 	    cube_begin(&x->own_cube, pass, r->rec, r->spaces, po, x->event, &why))
 		err_clear(&why);
+	begin_sharing(x, ask, pass);
 	if (x->given || ask->cli->opt.cpu || !wait_able(r->rec))
 		return;
 	if (result_wait_begin(ask, &x->own_wait, pass, &why))
@@ -82,6 +113,8 @@ int findings_walk(struct result *out, const struct result_ask *ask, struct pass 
 	struct profile_opts po;
 
 	if (turn) {
+		if (x->sharing)
+			sharing_again(x->sharing, pass);
 		if (x->own_cube && cube_end(x->own_cube, &why)) {
 			err_clear(&why);
 			cube_free(x->own_cube);
@@ -93,6 +126,7 @@ int findings_walk(struct result *out, const struct result_ask *ask, struct pass 
 		out->own = x = xcalloc(1, sizeof(*x));
 	out->end = free_finding_out;
 	x->event = recording_event(r, wanted, NULL);
+	begin_account(x, ask);
 	if (rows_opts(&po, x, ask, err) ||
 	    (ask->bases ? result_profile_begin(ask, pass, &po, err)
 			: profile_begin(&x->begun, pass, r->rec, r->spaces, &po, err)))
@@ -116,6 +150,13 @@ int findings_result_make(struct result *out, const struct result_ask *ask, struc
 		return -1;
 	in.cube = x->own_cube ? x->own_cube : ask->bases ? ask->bases->cube : NULL;
 	in.wait = x->given;
+	if (x->sharing && !sharing_end(x->sharing, &why))
+		in.sharing = x->sharing;
+	err_clear(&why);
+	if (x->accounts) {
+		accounting_whole(&x->account, ask->cli, r->rec, in.profile);
+		in.account = &accounting_most(&x->account)->bound;
+	}
 	if (x->waits && result_wait(&in.wait, ask, &x->own_wait, &why))
 		err_clear(&why);
 	x->f = findings_make(&in);
@@ -146,22 +187,14 @@ const struct findings_view *findings_look(struct result *out, const struct profi
 	struct result_ask alone = *ask;
 	struct finding_out *x = xcalloc(1, sizeof(*x));
 	struct err why = ERR_INIT;
-	struct pass *pass;
-	int ret = 0;
 
 	alone.bases = NULL;
 	x->given = given->wait;
 	x->rows = given->rows;
 	out->own = x;
 	out->end = free_finding_out;
-	if (result_pass(&pass, ask->cli, ask->r, &why)) {
-		err_clear(&why);
-		return NULL;
-	}
-	for (unsigned turn = 0; turn < 2 && !ret; turn++)
-		ret = findings_walk(out, &alone, pass, turn, &why) || pass_run(pass, &why) ? -1 : 0;
-	pass_free(pass);
-	if (ret || findings_result_make(out, &alone, &why)) {
+	if (result_walk_alone(out, &alone, findings_walk, &why) ||
+	    findings_result_make(out, &alone, &why)) {
 		err_clear(&why);
 		return NULL;
 	}

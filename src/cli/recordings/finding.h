@@ -21,8 +21,8 @@ struct finding_given {			 /* what is made already, or made beside */
 	const struct wait *wait;	 /* NULL: it is not */
 	const struct profile_opts *rows; /* NULL: none; they have KEY_DSO and KEY_SYM */
 };
-/* One walk. `rows` gets the profile of these options, which *out has; NULL: not wanted. Returns NULL
- * if there are no findings, for whatever reason; *out is freed in any case. */
+/* One walk. `rows` gets the profile of these options, which *out has; NULL: not wanted. Returns
+ * NULL if there are no findings, for whatever reason; *out is freed in any case. */
 const struct findings_view *findings_look(struct result *out, const struct profile **rows,
 					  const struct result_ask *ask,
 					  const struct finding_given *given) MUST_USE;

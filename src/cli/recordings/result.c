@@ -82,8 +82,7 @@ int result_pass(struct pass **out, struct cli *cli, const struct recording *r, s
 	return pass_new(out, r->rec, r->spaces, &po.select, &pa, err);
 }
 
-/* The walks of a result that is the only one. */
-static int walk_alone(struct result *x, const struct result_ask *ask, result_walk *walk,
+int result_walk_alone(struct result *x, const struct result_ask *ask, result_walk *walk,
 		      struct err *err)
 {
 	struct pass *pass;
@@ -101,7 +100,7 @@ static int walk_alone(struct result *x, const struct result_ask *ask, result_wal
 static int show_result(struct result *x, const struct result_ask *ask, enum result_id id,
 		       struct err *err)
 {
-	int ret = result_walks[id] ? walk_alone(x, ask, result_walks[id], err) : 0;
+	int ret = result_walks[id] ? result_walk_alone(x, ask, result_walks[id], err) : 0;
 
 	if (!ret)
 		ret = result_kinds[id].make(x, ask, err);

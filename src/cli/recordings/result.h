@@ -135,6 +135,9 @@ int result_wait_begin(const struct result_ask *ask, struct result_shared *own, s
 int result_wait(const struct wait **out, const struct result_ask *ask, struct result_shared *own,
 		struct err *err) MUST_USE;
 
+/* The walks of a result that is the only one. */
+int result_walk_alone(struct result *x, const struct result_ask *ask, result_walk *walk,
+		      struct err *err) MUST_USE;
 /* The whole command: format, operands, recording, result, output. Returns the exit code. */
 int result_command(struct cli *cli, enum result_id id,
 		   int (*operands)(struct cli *cli, struct cli_operands *out, struct err *err));

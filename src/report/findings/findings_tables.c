@@ -50,6 +50,17 @@ static const char *command_of(struct findings_view *v, const struct finding *f)
 	case FINDING_HOT:
 		next_add(&l, "annotate", "", f->at.function, "");
 		break;
+	case FINDING_MEMORY:
+	case FINDING_MISPREDICTS:
+	case FINDING_STALLS:
+		if (f->at.function)
+			next_add(&l, "annotate", "--account", f->at.function, "");
+		else
+			next_add(&l, "report", "--account", NULL, "");
+		break;
+	case FINDING_FALSE_SHARING:
+		next_add(&l, "sharing", "", NULL, "");
+		break;
 	case FINDING_LOCK:
 	case FINDING_WAITS:
 	case FINDING_IO:

@@ -160,10 +160,42 @@ static void put_allocations(struct buf *b, const struct findings_view *v, const 
 	put_place(b, f);
 }
 
+static void put_cause(struct buf *b, const struct finding *f)
+{
+	put_share(b, f->share, f->half);
+	buf_printf(b, " of the cycles %s %s",
+		   f->kind == FINDING_MEMORY	    ? "wait for memory:"
+		   : f->kind == FINDING_MISPREDICTS ? "are lost to mispredicted branches:"
+						    : "are stalled:",
+		   f->object);
+	if (f->at.function) {
+		buf_printf(b, ", %.0f points of it in ", 100 * f->at.share);
+		put_place(b, f);
+	}
+}
+
+static void put_sharing(struct buf *b, const struct finding *f)
+{
+	char n[NUM_MAX];
+
+	put_share(b, f->share, f->half);
+	buf_printf(b,
+		   " of the latency of loads is one cache line of which %s threads use separate "
+		   "bytes (false sharing)",
+		   num_exact(n, f->threads));
+	if (f->object)
+		buf_printf(b, ": '%s'", f->object);
+	if (f->at.function) {
+		buf_puts(b, ", in ");
+		put_place(b, f);
+	}
+}
+
 static void put_hot(struct buf *b, const struct findings_view *v, const struct finding *f)
 {
 	put_share(b, f->share, f->half);
-	buf_printf(b, " of %s is in ", v->unit);
+	buf_printf(b, " of %s %s in ", v->unit,
+		   text_ends(v->unit, strlen(v->unit), "s") ? "are" : "is");
 	put_place(b, f);
 	if (f->caller.function) {
 		buf_puts(b, ", called from ");
@@ -178,6 +210,14 @@ void finding_put_statement(struct buf *b, const struct findings_view *v, const s
 	switch (f->kind) {
 	case FINDING_HOT:
 		put_hot(b, v, f);
+		break;
+	case FINDING_MEMORY:
+	case FINDING_MISPREDICTS:
+	case FINDING_STALLS:
+		put_cause(b, f);
+		break;
+	case FINDING_FALSE_SHARING:
+		put_sharing(b, f);
 		break;
 	case FINDING_LOCK:
 		put_lock(b, f);
@@ -256,6 +296,26 @@ static bool is_broad(const struct finding *f)
 	       f->kind == FINDING_INTERPRETER || f->kind == FINDING_UNNAMED;
 }
 
+/* "; it waits for memory: 42 points (Local_DRAM)", of the function before. */
+static void put_why(struct buf *b, const struct findings_view *v)
+{
+	const struct finding *h = &v->f->head;
+
+	for (size_t i = 0; i < v->f->n; i++) {
+		const struct finding *x = &v->f->v[i];
+
+		if (x->of != FINDING_OF_CYCLES || !x->at.function || !(x->at.share > 0) ||
+		    strcmp(x->at.function, h->at.function) != 0)
+			continue;
+		buf_printf(b, "; it %s: %.0f points (%s)",
+			   x->kind == FINDING_MEMORY	    ? "waits for memory"
+			   : x->kind == FINDING_MISPREDICTS ? "mispredicts branches"
+							    : "is stalled",
+			   100 * x->at.share, x->object);
+		return;
+	}
+}
+
 void finding_put_headline(struct buf *b, const struct findings_view *v)
 {
 	const struct findings *f = v->f;
@@ -274,5 +334,6 @@ void finding_put_headline(struct buf *b, const struct findings_view *v)
 		put_share(b, h->share, h->half);
 	} else {
 		put_hot(b, v, h);
+		put_why(b, v);
 	}
 }
