@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { launch } from "./browser.mjs";
-import { HOSTILE, html, packed, samplePage } from "./sample.mjs";
+import { HOSTILE, html, packed, plainRows, samplePage } from "./sample.mjs";
 
 const browser = await launch();
 const dir = mkdtempSync(join(tmpdir(), "cyclade-web-"));
@@ -280,10 +280,13 @@ async function summary() {
   ok((await hash(page)).thread === "100/102" && (await hash(page)).cpu === "1", "a chip takes one filter away", JSON.stringify(await hash(page)));
   ok(!page.faults.length, "summary: no console error", page.faults.join("\n"));
   await page.context().close();
-  const data = samplePage({ comms: 3, events: 2 });
+  const data = samplePage({ comms: 3, events: 2, waits: true });
   data.title = `python3 -c ${"import sys\\x0a".repeat(30)}`;
   const plain = await open(put("merged.html", data), large);
   const title = await plain.$eval("h1", (e) => [e.getBoundingClientRect().height, e.title]);
+  ok((await plain.getAttribute(".states", "aria-label")) === "on a CPU 25.0 %, waits for a CPU 50.0 %, waits: lock 25.0 %", "what threads did, by kind", await plain.getAttribute(".states", "aria-label"));
+  ok((await plain.$$eval(".waits > li", (v) => v.map((x) => x.textContent))).join("|") === `4.00 s preempted: no CPU|2.00 s lock: a mutex1.50 s ${HOSTILE}, in parse_row`, "reasons by their time, with what was waited for", await plain.textContent(".waits"));
+  ok((await plain.textContent("main")).includes("waited longest: worker 101, 3.90 s of 4.00 s, mostly lock"), "the thread that waited longest");
   ok(title[0] < 40 && title[1].startsWith("python3 -c"), "a long title is one line, the whole one is its tooltip", title);
   ok(/^\d+\.\d % ±\d\.\d of the cycles is in hash_probe/.test(await plain.textContent(".headline")), "without findings the hottest function is the sentence", await plain.textContent(".headline"));
   await show(plain, "functions");
@@ -485,7 +488,7 @@ async function wall(file, data) {
 const dataOf = (page) => page.evaluate(() => JSON.parse(document.querySelector("script.cyclade-data").textContent));
 function rowsOf(data, view, table) {
   const t = data.documents.find((d) => d.view === view).tables.find((x) => x.name === table);
-  return t.rows.map((r) => Object.fromEntries(t.columns.map((c, i) => [c.key, c.kind === "text" ? data.strings[r[i]] ?? null : r[i]])));
+  return plainRows(t.rows).map((r) => Object.fromEntries(t.columns.map((c, i) => [c.key, c.kind === "text" ? data.strings[r[i]] ?? null : r[i]])));
 }
 
 // Histograms of memory latencies against the tables of the page's data: heights in a cell, lengths of a bar a row.

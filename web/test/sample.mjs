@@ -53,7 +53,7 @@ const TREE = [["retiring", null, 0.186], ["frontend", null, 0.061], ["bad_specul
   ["backend.memory.l3_latency", "backend.memory", 0.098], ["backend.memory.other", "backend.memory", 0.065], ["backend.core.divider", "backend.core", null]];
 const NAMES = ["hash_probe", "memcpy_evex_unaligned", "parse_row", "main", "qsort_r", "read_block", "std::vector<int, std::allocator<int> >::push_back(int&&)", "page_fault", HOSTILE, "emit"];
 
-export function samplePage({ functions = 60, threads = 6, cpus = 4, bins = 120, chains = 400, cells = 4000, time = true, lbr = true, account = true, tree = true, diff = false, cube = true, instructions = 160, findings = false, comms = 1, events = 1 } = {}) {
+export function samplePage({ functions = 60, threads = 6, cpus = 4, bins = 120, chains = 400, cells = 4000, time = true, lbr = true, account = true, tree = true, diff = false, cube = true, instructions = 160, findings = false, comms = 1, events = 1, waits = false } = {}) {
   seed = 7;
   const S = new Strings();
   const name = (i) => NAMES[i] ?? `function_${i}`;
@@ -102,6 +102,11 @@ export function samplePage({ functions = 60, threads = 6, cpus = 4, bins = 120, 
   }
   documents.push(doc(S, "callees", "cyclade.report/5", [table(S, "rows", ["id id", "parent id", "share share heat,error", "function text key", "dso text key of"],
     [[1, null, 1, "main", "join"], [2, 1, 0.7, "hash_probe", "join"], [3, 2, 0.2, "memcpy_evex_unaligned", "libc.so.6"], [4, 1, 0.3, "parse_row", "join"]].map((r) => [r[0], r[1], { v: r[2], e: 0.01 }, r[3], r[4]]), { main: true })]));
+  if (waits) documents.push(doc(S, "wait", "cyclade.wait/2", [
+    table(S, "summary", ["thread_count count", "seconds seconds", "running_seconds seconds", "runnable_seconds seconds", "blocked_seconds seconds", "unknown_seconds seconds"], [[2, 8, 2, 4, 2, 0]], { one: true, data: true }),
+    table(S, "threads", ["seconds seconds", "running_seconds seconds", "reason text", "object text", "tid id key", "comm text key"], [[4, 1.9, "preempted", null, 100, "main"], [4, 0.1, "lock", HOSTILE, 101, "worker"]], { main: true }),
+    table(S, "reasons", ["seconds seconds", "reason text key", "state text", "means text"], [[2, "running", "running", "on a CPU"], [4, "preempted", "runnable", "no CPU"], [2, "lock", "blocked", "a mutex"]]),
+    table(S, "objects", ["seconds seconds", "reason text key", "object text key", "caller text key"], [[1.5, "lock", HOSTILE, "parse_row"], [0.25, "lock", null, null]])]));
   if (diff) documents.unshift(doc(S, "diff", "cyclade.diff/1", [table(S, "functions", ["dso text key of", "function text key", "base share error", "new share error", "change share error", "verdict text"],
     shares.slice(0, 20).map((s, i) => ["join", name(i), { v: s / sum, e: 0.01 }, { v: (s / sum) * (i === 0 ? 0.6 : 1.01), e: 0.01 }, { v: i === 0 ? -0.4 : 0.01, e: 0.02 }, i === 0 ? "less" : "noise"]), { main: true, title: S.of("functions") })], { facts: [["what moved", "hash_probe"]] }));
 
@@ -201,6 +206,22 @@ export function packed(page, seen = new Set()) {
     return Object.fromEntries(Object.entries(x).map(([k, v]) => [k, ["rows", "cells", "nodes", "frames", "threads", "tracks", "moments", "spans", "edges"].includes(k) && Array.isArray(v) && Array.isArray(v[0]) ? rows(v) : walk(v)]));
   };
   return { ...page, ...walk({ ...page, strings: null }), strings: page.strings };
+}
+
+// Rows that stand by column, as an array of rows.
+export function plainRows(rows) {
+  if (Array.isArray(rows)) return rows;
+  const cells = (x, n) => {
+    if (Array.isArray(x)) return x;
+    if ("same" in x) return Array(n).fill(x.same);
+    let a = x.from ? BigInt(x.from) : 0;
+    if (x.from) return [x.from, ...x.deltas.map((d) => `0x${BigInt.asUintN(64, (a += BigInt(d))).toString(16)}`)];
+    if (x.deltas) return x.deltas.map((d) => (a += d));
+    const gaps = x.at ?? x.runs, of = cells(x.of, gaps.length), at = gaps.map((g) => (a += g));
+    return Array.from({ length: n }, (_, r) => (x.at ? of[at.indexOf(r)] ?? null : of[at.findLastIndex((k) => k <= r)]));
+  };
+  const columns = rows.columns.map((c) => cells(c, rows.n));
+  return Array.from({ length: rows.n }, (_, r) => columns.map((c) => c[r]));
 }
 
 export function html(page, dist = new URL("../dist/", import.meta.url)) {

@@ -8,6 +8,7 @@ import { group, percent, seconds, showError } from "../format";
 import { Grid } from "../grid";
 import { shortName } from "../names";
 import { filtered, go, quote } from "../state";
+import { lookOf } from "../timeline";
 import { cubeNote, functionLink, hashOf, heading, lines, losses, nextCommands, treeTables, wholeNote, type Context, type View } from "./context";
 import { functionsGrid, functionTable } from "./functions";
 import { oneRow } from "./generic";
@@ -91,18 +92,26 @@ function measured(c: Context): HTMLElement {
   }
   return h("div", null, parts.length ? h("p", { class: "dim" }, safe(parts.join(" · "))) : null, ...[...bad.values()].slice(0, 4).map((x) => h("p", { class: "bad" }, `! ${safe(x)}`)));
 }
-const STATES: [string, string, number][] = [["running", "on a CPU", 2], ["runnable", "waiting for a CPU", 3], ["blocked", "blocked", 0], ["unknown", "not known", 5]];
 function waits(c: Context, d: Doc): HTMLElement | null {
   const sum = findTable(d, "summary"), threads = findTable(d, "threads"), objects = findTable(d, "objects"), reasons = findTable(d, "reasons");
   if (!sum?.length || !(sum.number(0, sum.column("seconds")) > 0)) return null;
   const all = sum.number(0, sum.column("seconds"));
-  const parts = STATES.map(([key, words, colour]) => ({ words, colour, v: sum.number(0, sum.column(`${key}_seconds`)) || 0 })).filter((p) => p.v > 0);
+  // in the colours of the picture of threads
+  const kinds = new Map<string, { words: string; colour: string; v: number }>();
+  for (let r = 0; reasons && r < reasons.length; r++) {
+    const of = (key: string): string => reasons.text(r, reasons.column(key));
+    const look = lookOf({ name: of("reason"), state: of("state"), means: "" });
+    const k = kinds.get(look.kind) ?? { words: look.kind === "running" ? "on a CPU" : look.kind, colour: look.kind === "running" ? nth(2) : look.colour, v: 0 };
+    k.v += reasons.number(r, reasons.column("seconds")) || 0;
+    kinds.set(look.kind, k);
+  }
+  const parts = [...kinds.values()].filter((k) => k.v > 0);
   const bar = h("div", { class: "states", role: "img", "aria-label": parts.map((p) => `${p.words} ${percent(p.v / all)}`).join(", ") });
   const legend = h("p", { class: "legend" });
   for (const p of parts) {
     const i = h("i"), l = h("i");
     i.style.width = `${(p.v / all) * 100}%`;
-    i.style.backgroundColor = l.style.backgroundColor = nth(p.colour);
+    i.style.backgroundColor = l.style.backgroundColor = p.colour;
     bar.append(i);
     legend.append(h("span", null, l, `${p.words} ${percent(p.v / all)}`));
   }
