@@ -9,11 +9,12 @@
 #include "analyse/findings/findings_int.h"
 #include "base/xalloc.h"
 
-#define LATE   0.15 /* of the length */
-#define PEER   0.05 /* of the late thread's CPU time: others worked, too */
-#define PEERS  2    /* at least */
-#define WORKER 0.2  /* of the CPU time of the thread with most: it is no helper */
-#define BUSY   0.8  /* of its time alone it could run */
+#define LATE   0.15	/* of the length */
+#define PEER   0.05	/* of the late thread's CPU time: others worked, too */
+#define PEERS  2	/* at least */
+#define WORKER 0.2	/* of the CPU time of the thread with most: it is no helper */
+#define LEAST  20000000 /* ns */
+#define BUSY   0.8	/* of its time alone it could run */
 
 struct worker {
 	uint32_t pid, tid;
@@ -176,7 +177,7 @@ static void find_late(struct finding_work *w, const struct workers *o, const str
 	alone = in->wait ? busy_in_wait(in->wait, late->pid, late->tid, next->until, late->until)
 			 : busy_in_cube(in->cube, late->pid, late->tid, next->until, late->until);
 	f.time = late->until - next->until;
-	if (alone < BUSY * (double)f.time)
+	if (f.time < LEAST || alone < BUSY * (double)f.time)
 		return;
 	f.length = length;
 	f.share = f.stake = (double)f.time / (double)length;

@@ -2,6 +2,7 @@
 /*
  * Sentences of findings.
  */
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,6 +11,8 @@
 #include "base/num.h"
 #include "base/text.h"
 #include "report/findings/findings_int.h"
+
+#define FEW 100 /* samples */
 
 /* "62 % +-3": whole points if the error is one or more. */
 static void put_share(struct buf *b, double share, double half)
@@ -32,7 +35,8 @@ static void put_function(struct buf *b, const char *name)
 	(void)snprintf(plain, sizeof(plain), "%.*s",
 		       version ? (int)(version - name) : (int)sizeof(plain) - 1, name);
 	buf_puts(b, plain);
-	if (!strchr(plain, '(') && !strchr(plain, '@') && !strchr(plain, '+') && *plain != '[')
+	if (strncmp(plain, "0x", 2) != 0 && !strchr(plain, '(') && !strchr(plain, '@') &&
+	    !strchr(plain, '+') && *plain != '[')
 		buf_puts(b, "()");
 }
 
@@ -327,8 +331,17 @@ void finding_put_headline(struct buf *b, const struct findings_view *v)
 		finding_put_statement(b, v, f->v);
 	else if (isnan(h->share) || !h->at.function)
 		return;
+	else if (h->half > h->share / 2 && f->samples < FEW)
+		buf_printf(b, "%" PRIu64 " samples are too few for a function to stand out",
+			   f->samples);
+	else if (!strncmp(h->at.function, "0x", 2))
+		buf_puts(
+			b,
+			"functions have no names here: the programs that ran are missing, or their "
+			"symbols");
 	else if (f->spread) {
-		buf_printf(b, "%s is spread: no function has more than ", v->unit);
+		buf_printf(b, "%s %s spread: no function has more than ", v->unit,
+			   text_ends(v->unit, strlen(v->unit), "s") ? "are" : "is");
 		put_function(b, h->at.function);
 		buf_puts(b, ", ");
 		put_share(b, h->share, h->half);
