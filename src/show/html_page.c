@@ -44,8 +44,7 @@ static int put_still(struct buf *out, const struct html_page *page, struct err *
 	return buf_error(out, err);
 }
 
-/* Returns how many are left out. */
-static size_t put_page_functions(struct pack *p, const struct html_page *page)
+static void put_page_functions(struct pack *p, struct html_page *page)
 {
 	uint64_t most = page->code_most ? pack_bytes(p) + page->code_most : HTML_PAGE_MOST / 3 * 2;
 	size_t i;
@@ -70,7 +69,8 @@ static size_t put_page_functions(struct pack *p, const struct html_page *page)
 		pack_end(p);
 	}
 	pack_end(p);
-	return page->n_functions - i;
+	page->n_more += page->n_functions - i;
+	page->n_functions = i;
 }
 
 static void put_cube(struct pack *p, const char *key, const struct document *cube)
@@ -105,11 +105,10 @@ static void set_cap(struct pack *p, const struct html_page *page)
 	free(d);
 }
 
-static int put_data(struct buf *out, const struct html_page *page, struct err *err)
+static int put_data(struct buf *out, struct html_page *page, struct err *err)
 {
 	struct buf note = BUF_INIT;
 	struct pack p;
-	size_t left;
 
 	buf_puts(out, "<script type=\"application/json\" class=\"cyclade-data\">");
 	pack_open(&p, out);
@@ -127,13 +126,13 @@ static int put_data(struct buf *out, const struct html_page *page, struct err *e
 		put_cube(&p, NULL, &page->flame[i]);
 	pack_end(&p);
 	set_cap(&p, page);
-	left = put_page_functions(&p, page) + page->n_more;
-	if (left) {
+	put_page_functions(&p, page);
+	if (page->n_more) {
 		buf_printf(&note,
 			   "code: %zu functions with few samples are left out, so that the page "
 			   "is small; cyclade annotate NAME shows one, report --html --functions "
 			   "N puts those with most samples into the page",
-			   left);
+			   page->n_more);
 		p.note = buf_str(&note);
 	}
 	pack_array(&p, "documents");
@@ -156,7 +155,7 @@ static int put_data(struct buf *out, const struct html_page *page, struct err *e
 	return buf_error(out, err);
 }
 
-int html_page_write(struct buf *out, const struct html_page *page, struct err *err)
+int html_page_write(struct buf *out, struct html_page *page, struct err *err)
 {
 	put_page_head(out, page->files, page->title);
 	if (put_still(out, page, err) || put_data(out, page, err))

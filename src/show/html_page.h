@@ -69,8 +69,8 @@ struct html_page {
 	uint64_t code_most; /* bytes of all of them, about; 0: two thirds of the page */
 };
 
-/* `out` may drain. */
-int html_page_write(struct buf *out, const struct html_page *page, struct err *err) MUST_USE;
+/* `out` may drain. Functions that do not fit are moved from n_functions to n_more. */
+int html_page_write(struct buf *out, struct html_page *page, struct err *err) MUST_USE;
 int html_page_document(struct buf *out, const struct document *d, const struct show *s,
 		       struct err *err) MUST_USE;
 

@@ -16,6 +16,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import gen  # noqa: E402
 import recordings  # noqa: E402
 from calls_made import RET, make  # noqa: E402
+from diffs_made import Program  # noqa: E402
 from page import Page, differences  # noqa: E402
 from tap import ROOT, SANITIZED, Tap, run  # noqa: E402
 
@@ -88,6 +89,14 @@ r = run("report", "--html", "no/such/dir.html", evil)
 t.equal((r.returncode, "no/such" in r.stderr), (2, True), "a file that cannot be written is an error")
 r = run("report", "--html", "x.html", "/dev/null")
 t.equal((r.returncode, os.path.exists("x.html")), (2, False), "no file where there is no recording")
+
+MANY = ["n%03d" % i for i in range(190)]
+r = run("report", "--html", "many.html", Program(tmp.name + "/many", MANY).record("many.data", dict.fromkeys(MANY, 10)))
+many = Page("many.html").data
+have = len(many["functions"])
+t.ok(50 < have < 150 and "with the code of %d functions; %d less" % (have, len(MANY) - have) in r.stderr and
+     [x for x in many["strings"] if x.startswith("code: %d functions" % (len(MANY) - have))],
+     "code that is too large for a page: those that are in it and the others are counted", (have, r.stderr))
 
 # ---- view --------------------------------------------------------------------------------------------------
 

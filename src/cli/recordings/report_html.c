@@ -347,13 +347,13 @@ static void say_written(const struct cli *cli, const struct html_page *page, con
 			 "code%s",
 			 file, room, num_count(pages, (double)page->n_functions),
 			 num_count(more, (double)page->n_more),
-			 OPTION_GIVEN(&cli->opt, functions) ? "" : " (--functions N)");
+			 page->code_most ? " (--functions N)" : "");
 	else
 		cli_note(cli, "%s: %s%s", file, room,
 			 page->n_more ? ", without the code of functions" : "");
 }
 
-int report_html_write(struct cli *cli, const struct html_page *page, const char *file)
+int report_html_write(struct cli *cli, struct html_page *page, const char *file)
 {
 	struct cli to = *cli;
 	struct cli_out out;
