@@ -180,6 +180,18 @@ t.ok(cut, "... and says so", [text[n] for n in waits["notes"]])
 for x in waits["tables"]:
     t.equal(cut.get(x["name"], (len(x["rows"]), len(x["rows"]))), (len(x["rows"]), len(want[x["name"]]) if isinstance(want.get(x["name"]), list) else 1), "rows of %s, and how many there are" % x["name"])
 
+# ---- times over all of 64 bits
+m = Made([b"work"])
+m.on(1000, 7)
+m.sample(CLOCK, 2000, 7)
+m.off(2**63, 7, chain=[0])
+m.sample(CLOCK, 2**64 - 1, 8)
+m.write("wide.data")
+line = wall_of("wide.data")[0].data["timeline"]
+track = next(x for x in line["tracks"] if x[1] == 7)
+spans = line["spans"][:track[8]] if line["tracks"][0][1] == 7 else line["spans"][line["tracks"][0][8]:]
+t.ok(line["bins"] == 4000 and [len(spans), spans[0][:2]] == [2, [0, 2000]] and sum(n for _, n, _ in spans) == 4000, "times of all of 64 bits: spans reach their ends", (track, spans))
+
 # ---- a part of the threads; none at all; a selection of CPUs
 p = run("report", "--html", "page.html", "--functions", "0", "--only-tid", "8", "mixed1.data")
 t.equal([x[1] for x in Page("page.html").data["wall"]["threads"]], [8], "a thread of the selection alone")

@@ -183,7 +183,7 @@ static void fill_span(struct filling *f, uint32_t reason, uint64_t a, uint64_t b
 static void fill_spans(struct filling *f, const struct timeline *t, const struct wait *w,
 		       const struct spans_of *s, size_t thread, uint64_t width)
 {
-	const uint64_t end = t->width * t->n_bins;
+	const uint64_t end = t->width > UINT64_MAX / t->n_bins ? UINT64_MAX : t->width * t->n_bins;
 
 	f->v.n = 0;
 	for (size_t i = s->first[thread]; i < s->first[thread + 1]; i++) {
