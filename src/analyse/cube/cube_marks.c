@@ -117,6 +117,7 @@ void cube_marks_free(struct cube_marks *k)
 	free(k);
 }
 
+/* Marks that compare equal may come in any order: their numbers are added up. */
 static int by_mark(const void *va, const void *vb)
 {
 	const struct seen_mark *a = va, *b = vb;
@@ -125,9 +126,11 @@ static int by_mark(const void *va, const void *vb)
 		return a->time < b->time ? -1 : 1;
 	if (a->kind != b->kind)
 		return a->kind < b->kind ? -1 : 1;
+	if (a->pid != b->pid)
+		return a->pid < b->pid ? -1 : 1;
 	if (a->tid != b->tid)
 		return a->tid < b->tid ? -1 : 1;
-	return a->n < b->n ? -1 : a->n > b->n;
+	return a->comm && b->comm ? strcmp(a->comm, b->comm) : 0;
 }
 
 /* Returns how many marks there are in bins of `width`; `out`: NULL, or has room for them. */
