@@ -3,12 +3,12 @@
  * drawing - an svg of boxes with names, for documents: no scripts, no fonts of its own, readable in
  * print and on dark screens.
  *
- *	drawing_begin(&g, out, width, height, css)
+ *	drawing_begin(&g, out, width, height, css, dark)
  *	drawing_box(), drawing_label(), drawing_text()
  *	drawing_end(&g)
  *
- * Texts may hold anything: they are escaped. `css` has the colours of classes; they are those of
- * paper, and drawing_dark of a dark screen.
+ * Texts may hold anything: they are escaped. `css` has the colours of classes on paper, `dark` has
+ * those on a dark screen.
  */
 #ifndef CYCLADE_REPORT_DRAWING_H
 #define CYCLADE_REPORT_DRAWING_H

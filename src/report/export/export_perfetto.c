@@ -6,7 +6,7 @@
  * with chains (perfetto_samples.c); the counts that samples carry, a track each counter; and one
  * event, "recording", with its facts. Times are the recording's own, and if its clock is one of the
  * kernel's, the trace says which. Packets leave as they are made: beside the recording's own data
- * there are 24 bytes for each span and each sample, while they are put into order.
+ * there are 32 bytes for each span, and then for each sample, while they are put into order.
  */
 #include "base/xalloc.h"
 #include "report/export/perfetto.h"
