@@ -41,6 +41,8 @@ size_t profile_runtimes(const struct profile *p, size_t event, const uint32_t *a
 			size_t n_among, struct runtime_found out[RUNTIMES_MAX]);
 /* Puts "92.3 % in code that node made; to name it: NODE_OPTIONS=--perf-basic-prof". */
 void runtime_put_line(struct buf *b, const struct runtime_found *f);
+/* Puts its end, "; to name it: ..."; the runtime is known. */
+void runtime_put_how(struct buf *b, const struct runtime_found *f);
 /* Puts the command that repeats the recording with these names; false: there is none. */
 bool runtime_put_again(struct buf *b, const struct runtime_found *f, const struct pd_info *info,
 		       const char *options, bool same);

@@ -24,6 +24,14 @@ struct view_source view_source_of(const struct pd *rec)
 	return s;
 }
 
+bool source_has_chains(const struct view_source *s)
+{
+	for (size_t e = 0; e < s->n_events; e++)
+		if (s->event[e].attr.sample_type & PERF_SAMPLE_CALLCHAIN)
+			return true;
+	return false;
+}
+
 struct fact *fact_add(struct fact *out, size_t *n, const char *label, bool bad, const char *fmt,
 		      ...)
 {

@@ -24,6 +24,8 @@ struct view_source {
 	size_t lead; /* the event that leads (analyse/event_cost.h); SIZE_MAX: there is none */
 };
 struct view_source view_source_of(const struct pd *rec);
+/* Returns true if samples of some event have call chains. */
+bool source_has_chains(const struct view_source *s);
 
 /* A line below the rows. */
 struct fact {

@@ -15,7 +15,8 @@ import tempfile
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 import account_made  # noqa: E402
 import sharing_made  # noqa: E402
-from tap import KERNEL, Tap, run  # noqa: E402
+import waits_made  # noqa: E402
+from tap import KERNEL, PROGS, Tap, run  # noqa: E402
 
 t = Tap()
 tmp = tempfile.mkdtemp(prefix="cyclade-findings-")
@@ -156,6 +157,32 @@ if os.path.exists("hot.data"):
 else:
     t.skip("formats", "nothing can be recorded here")
 
+# ---- code without names, and interpreters: the command gives the names, or the statement has the switch ------
+
+shutil.copy(os.path.join(PROGS, "prog_made"), "node")
+shutil.copy(os.path.join(PROGS, "prog_made"), "plain")
+with open("opcache.so", "wb") as f:
+    f.write(bytes(4096))
+with open("busy.py", "w", encoding="ascii") as f:
+    f.write("import time\nend = time.process_time() + 0.3\nwhile time.process_time() < end:\n    sum(i * i for i in range(10000))\n")
+cases = [("made", ["./node", "200"], "unnamed_code", "node", "NODE_OPTIONS=--perf-basic-prof cyclade record", None),
+         ("php", ["./plain", "200", "opcache.so"], "unnamed_code", "PHP", None, "; to name it: php -d opcache.jit_debug=0x10")]
+if (3, 11) <= sys.version_info[:2] <= (3, 14):
+    cases.append(("python", [sys.executable, "busy.py"], "interpreter", "Python", "cyclade record --python ", None))
+else:
+    t.skip("interpreter", "no Python 3.11 to 3.14")
+for name, program, kind, thing, command, said in cases:
+    p = run("record", "-q", "-e", "cpu-clock:u", "-o", name + ".data", "--", *program)
+    if p.returncode:
+        t.skip(name, "cannot be recorded here: " + p.stderr)
+        continue
+    rows = json.loads(run("report", "--findings", "-j", name + ".data").stdout)["rows"]
+    row = [r for r in rows if r["kind"] == kind and r["object"] == thing][:1]
+    t.ok(row and (row[0]["command"].startswith(command) if command else row[0]["command"] is None and row[0]["statement"].endswith(said)),
+         name + ": %s, and how its functions get names" % kind, rows)
+    step = re.search(r"^ next: (.*?)  ", run("report", "-i", name + ".data", "--no-pager").stdout, re.M)
+    t.ok(not command or step and row and step[1] == row[0]["command"], name + ": the command is the next one of report", (step and step[0], row))
+
 # ---- what only counters tell: recordings that are made ------------------------------------------------------------------
 
 def made_account(path, **planted):
@@ -203,6 +230,28 @@ for apart, want in ((False, [("false_sharing", "worker", "counters")]), (True, [
     sharing_made.write("lines.data", list(accesses(apart)), [program.map(sharing_made.PID)])
     d = json.loads(run("report", "--findings", "-j", "lines.data").stdout)
     t.equal([(r["kind"], r["function"], r["object"]) for r in d["rows"]], want, "cache lines: " + ("each thread has one" if apart else "two threads share one"))
+
+# ---- waits that are made ------------------------------------------------------------------------------------
+
+WAITED = [b"schedule", b"io_schedule", b"ksys_read", b"throttle_cfs_rq_work", b"futex_wait"]
+
+
+def made_waits(path, chain):
+    """Of 20 ms thread 7 runs 5 and waits 15, in five parts."""
+    m = waits_made.Made(WAITED)
+    m.on(1000, 7)
+    for i in range(5):
+        m.sample(waits_made.CLOCK, 500000 + i * 4000000, 7)
+        m.off(1000000 + i * 4000000, 7, chain=chain)
+        m.on(4000000 + i * 4000000, 7)
+    m.sample(waits_made.CLOCK, 20000000, 7)
+    return m.write(path)
+
+
+for name, chain, want in (("io", [0, 1, 2], ["io"]), ("quota", [0, 3], ["quota"]), ("others", [0, 4], [])):
+    rows = json.loads(run("report", "--findings", "-j", made_waits(name + ".data", chain)).stdout)["rows"]
+    t.equal([r["kind"] for r in rows if r["kind"] not in ("hot_function", "kernel")], want, "made waits: " + name)
+    t.ok(all(abs(r["share"] - 0.75) < r["share_error"] + 0.001 for r in rows if r["kind"] in want), name + ": three quarters of the time", rows)
 
 # ---- plain programs ------------------------------------------------------------------------------------------
 

@@ -220,10 +220,11 @@ size_t profile_runtimes(const struct profile *p, size_t event, const uint32_t *a
 	return kept;
 }
 
-static void put_how(struct buf *b, const struct runtime_found *f)
+void runtime_put_how(struct buf *b, const struct runtime_found *f)
 {
 	const char *how = f->runtime->how, *pid = strstr(how, "PID");
 
+	buf_puts(b, f->runtime->interpreted ? "; for its functions: " : "; to name it: ");
 	buf_puts(b, f->runtime->env);
 	if (*f->runtime->env && *how)
 		buf_puts(b, ", ");
@@ -251,8 +252,7 @@ void runtime_put_line(struct buf *b, const struct runtime_found *f)
 		buf_printf(b, "code that %s made", f->runtime->name);
 	if (f->pids > 1)
 		buf_printf(b, " (%zu processes)", f->pids);
-	buf_puts(b, f->runtime->interpreted ? "; for its functions: " : "; to name it: ");
-	put_how(b, f);
+	runtime_put_how(b, f);
 }
 
 bool runtime_put_again(struct buf *b, const struct runtime_found *f, const struct pd_info *info,

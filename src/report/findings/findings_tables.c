@@ -79,10 +79,10 @@ static const char *command_of(struct findings_view *v, const struct finding *f)
 		break;
 	case FINDING_INTERPRETER:
 	case FINDING_UNNAMED:
-		if (runtime_put_again(&b, &f->runtime, v->source.info, "", true) && !b.failed)
+		if (runtime_put_again(&b, &f->runtime, v->source.info,
+				      source_has_chains(&v->source) ? "-g" : "", true) &&
+		    !b.failed)
 			next_add_command(&l, buf_str(&b), "");
-		if (!l.n)
-			next_add(&l, "report", "", NULL, "");
 		break;
 	case FINDING_LOST:
 		add_again(&l, v, "-F 1000");
@@ -116,8 +116,10 @@ void findings_view_fill(struct findings_view *v, const struct findings *f,
 
 		v->line[i].f = x;
 		finding_put_statement(&b, v, x);
-		v->line[i].statement = sentence(v, &b);
 		v->line[i].command = command_of(v, x);
+		if (!v->line[i].command && x->runtime.runtime)
+			runtime_put_how(&b, &x->runtime);
+		v->line[i].statement = sentence(v, &b);
 		if (x->file)
 			v->line[i].source = arena_xprintf(&v->a, "%s:%u", x->file, x->line);
 		if (x->thread)

@@ -7,14 +7,6 @@
 #include "analyse/runtimes.h"
 #include "symbol/image.h"
 
-static bool has_chains(const struct view *v)
-{
-	for (size_t e = 0; e < v->source.n_events; e++)
-		if (v->source.event[e].attr.sample_type & PERF_SAMPLE_CALLCHAIN)
-			return true;
-	return false;
-}
-
 /* Stacks of call-stack mode have unfinished calls, of which nothing is counted. */
 static bool has_calls(const struct view *v)
 {
@@ -179,8 +171,8 @@ static void add_names(struct next_list *l, const struct view *v)
 	for (size_t i = 0; i < n && !fine; i++) {
 		struct buf b = BUF_INIT;
 
-		fine = runtime_put_again(&b, &found[i], v->source.info, has_chains(v) ? "-g" : "",
-					 true);
+		fine = runtime_put_again(&b, &found[i], v->source.info,
+					 source_has_chains(&v->source) ? "-g" : "", true);
 		if (fine)
 			next_add_command(l, buf_str(&b), RUNTIME_AGAIN);
 		buf_free(&b);
@@ -190,7 +182,7 @@ static void add_names(struct next_list *l, const struct view *v)
 /* Adds the command that shows callers of a flat profile's first row; none if no command can. */
 static void add_callers(struct next_list *l, const struct view *v)
 {
-	if (has_chains(v))
+	if (source_has_chains(&v->source))
 		next_add(l, "report", "-g", NULL, "who calls it");
 	else if (is_replaced(v))
 		add_again(l, v, "", "the file is another one by now: record what runs");
