@@ -227,23 +227,65 @@ static bool waits_for_others(uint8_t reason, bool started)
 	return false;
 }
 
+/* The threads of each that is merged have waited for the other one, too. */
+static void merge_threads(struct waiting *k, const size_t *to)
+{
+	uint64_t key, *time;
+
+	for (size_t i = 0; u64map_next(&k->by_thread, &i, &key, &time);) {
+		uint32_t from = (uint32_t)key, thread = (uint32_t)(key >> 32);
+		struct waited *x = to[from] != SIZE_MAX ? &k->waited.v[to[from]] : NULL;
+		const uint64_t *had;
+		uint64_t sum;
+
+		if (!x)
+			continue;
+		had = u64map_find(&k->by_thread, (uint64_t)thread << 32 | to[from]);
+		sum = *time + (had ? *had : 0);
+		if (!had) {
+			x->threads++;
+			x->lives += life_of(&k->w->thread[thread]);
+		}
+		if (sum > x->longest || (sum == x->longest && thread < x->thread)) {
+			x->longest = sum;
+			x->thread = thread;
+		}
+	}
+}
+
 /* Waits for a mutex whose object is not known are for the one that the same function waits for. */
 static void merge_locks(struct waiting *k)
 {
-	vec_each (&k->waited, struct waited *, x) {
-		if (x->reason != WAIT_LOCK || x->object)
+	size_t *to = xcalloc(k->waited.n + 1, sizeof(*to)); /* SIZE_MAX: it stays */
+	struct u64map known = U64MAP_INIT;		    /* by place: the first with an object */
+
+	for (size_t i = 0; i < k->waited.n; i++) {
+		const struct waited *y = &k->waited.v[i];
+		bool fresh;
+		uint64_t *at;
+
+		to[i] = SIZE_MAX;
+		if (y->reason != WAIT_LOCK || !y->object || !y->place)
 			continue;
-		vec_each (&k->waited, struct waited *, y) {
-			if (y->reason != WAIT_LOCK || !y->object || y->place != x->place)
-				continue;
-			y->time += x->time;
-			y->n += x->n;
-			y->lives = y->lives > x->lives ? y->lives : x->lives;
-			y->threads = y->threads > x->threads ? y->threads : x->threads;
-			x->time = x->lives = 0;
-			break;
-		}
+		at = u64map_xat(&known, y->place, &fresh);
+		if (fresh)
+			*at = i;
 	}
+	for (size_t i = 0; i < k->waited.n; i++) {
+		struct waited *x = &k->waited.v[i];
+		const uint64_t *at =
+			x->reason == WAIT_LOCK && !x->object ? u64map_find(&known, x->place) : NULL;
+
+		if (!at)
+			continue;
+		to[i] = (size_t)*at;
+		k->waited.v[to[i]].time += x->time;
+		k->waited.v[to[i]].n += x->n;
+		x->time = x->lives = 0;
+	}
+	merge_threads(k, to);
+	u64map_free(&known);
+	free(to);
 }
 
 static void sum_spans(struct waiting *k)
@@ -351,11 +393,27 @@ static double bar_of(uint64_t n, double bar, const struct wait *w, double whole)
 	return (bar + (double)n * CLOCK) / whole + (lives > 0 ? unknown / lives : 0);
 }
 
+static enum finding_kind kind_of(uint8_t reason)
+{
+	switch ((enum wait_reason)reason) {
+	case WAIT_LOCK:
+		return FINDING_LOCK;
+	case WAIT_IO:
+	case WAIT_FAULT:
+	case WAIT_FILE_LOCK:
+		return FINDING_IO;
+	case WAIT_THROTTLED:
+		return FINDING_QUOTA;
+	default:
+		return FINDING_WAITS;
+	}
+}
+
 static void find_waited(struct finding_work *w, const struct waiting *k, const struct waited *x)
 {
 	const struct wait *wait = w->in->wait;
 	uint64_t length = wait->until - wait->from;
-	struct finding f = { .kind = FINDING_WAITS,
+	struct finding f = { .kind = kind_of(x->reason),
 			     .reason = (enum wait_reason)x->reason,
 			     .times = x->n,
 			     .threads = x->threads,
@@ -366,7 +424,6 @@ static void find_waited(struct finding_work *w, const struct waiting *k, const s
 	if (!length || !x->lives)
 		return;
 	if (x->reason == WAIT_LOCK) {
-		f.kind = FINDING_LOCK;
 		f.of = FINDING_OF_THREADS;
 		f.share = (double)x->time / whole;
 		f.stake = f.share;
@@ -376,14 +433,12 @@ static void find_waited(struct finding_work *w, const struct waiting *k, const s
 		whole = (double)length;
 		f.share = f.stake = (double)x->nothing / whole;
 		f.time = x->nothing;
-		if (x->reason == WAIT_IO || x->reason == WAIT_FAULT || x->reason == WAIT_FILE_LOCK)
-			f.kind = FINDING_IO;
-		if (x->reason == WAIT_THROTTLED)
-			f.kind = FINDING_QUOTA;
 		/* whoever sleeps chose to: the rest comes first if it is as long */
 		if (x->reason == WAIT_SLEEP)
 			f.stake *= 0.9;
 	}
+	if (!(f.share >= least)) /* most: their bars would be looked for in vain */
+		return;
 	f.half = bar_of(x->n, guessed_bar(k, x), wait, whole);
 	f.thread = wait->thread[x->thread].comm;
 	f.tid = x->threads == 1 ? wait->thread[x->thread].tid : 0;
@@ -434,8 +489,7 @@ static void find_looked(struct finding_work *w, const struct waiting *k)
 		f.thread = t->comm;
 		f.tid = t->tid;
 		f.object = t->object ? wait->object.str[t->object] : NULL;
-		if (f.reason == WAIT_IO || f.reason == WAIT_FAULT || f.reason == WAIT_FILE_LOCK)
-			f.kind = FINDING_IO;
+		f.kind = kind_of((uint8_t)f.reason);
 		finding_add(w, &f, NOTHING);
 	}
 	free(nothing);
