@@ -84,9 +84,10 @@ def compiled(name, text):
     return p.returncode == 0
 
 
-def findings(name, *options):
-    """Of a new recording of ./name; None: it cannot be recorded, for the reason."""
-    p = run("record", "-e", "cpu-clock", "-o", name + ".data", *options, "--", "./" + name)
+def findings(name, *options, event="cpu-clock"):
+    """Of a new recording of ./name; None: it cannot be recorded, for the reason. What runs alone is recorded with cpu-clock:u: no share of a
+    busy machine's time decides then whether a finding is worth anything."""
+    p = run("record", "-e", event, "-o", name + ".data", *options, "--", "./" + name)
     if p.returncode:
         return None, p.stderr
     p = run("report", "--findings", "-j", name + ".data")
@@ -113,7 +114,7 @@ for name, (text, kind, functions, thing, waits) in PLANTED.items():
     if (waits or kind == "kernel") and not KERNEL:
         t.skip(name, "the kernel cannot be recorded here")
         continue
-    d, why = findings(name, *(["--wait", "-g"] if waits else ["-g"]))
+    d, why = findings(name, *(["--wait", "-g"] if waits else ["-g"]), event="cpu-clock" if waits or kind == "kernel" else "cpu-clock:u")
     if not d:
         t.skip(name, "cannot be recorded here: " + why)
         continue
@@ -140,7 +141,7 @@ if os.path.exists("hot.data"):
     t.ok(p.stdout.startswith("rank,kind,share,share_error,statement,function,dso,source,thread,object,command,page\n"), "csv", p.stdout + p.stderr)
     p = run("report", "--findings", "--format", "markdown", "hot.data")
     t.ok("work" in p.stdout and p.returncode == 0, "markdown", p.stdout + p.stderr)
-    d, again = (json.loads(run("report", "--findings", "-j", *x, "hot.data").stdout) for x in ((), ("-e", "cpu-clock")))
+    d, again = (json.loads(run("report", "--findings", "-j", *x, "hot.data").stdout) for x in ((), ("-e", "cpu-clock:u")))
     t.equal(d["rows"], again["rows"], "the event that leads is that of -e")
     functions = {r["function"]: r for r in json.loads(run("report", "-j", "hot.data").stdout)["rows"]}
     row = [r for r in d["rows"] if r["kind"] == "hot_function"][0]
@@ -156,6 +157,23 @@ if os.path.exists("hot.data"):
     t.equal(texts, [r["statement"] for r in d["rows"]], "with the same findings")
 else:
     t.skip("formats", "nothing can be recorded here")
+
+# ---- the time on a CPU is known from samples of all of it alone ----------------------------------------------
+
+head = {}
+for name, event in (("all", "cpu-clock"), ("user", "cpu-clock:u")):
+    if KERNEL and os.path.exists("nap") and run("record", "-q", "-e", event, "-o", name + ".data", "--", "./nap").returncode == 0:
+        head[name] = json.loads(run("report", "--findings", "-j", name + ".data").stdout)["headline"]["text"]
+if len(head) == 2:
+    t.ok("was on a CPU for" in head["all"], "a program that sleeps: its time on a CPU", head)
+    t.ok("on a CPU" not in head["user"], "not from samples without the kernel's", head)
+    times = json.loads(run("sql", "--format", "json", "all.data", "SELECT min(time) AS first, max(time) AS last FROM samples").stdout)
+    times = (times["rows"] if isinstance(times, dict) else times)[0]
+    half = "%.9f,%.9f" % (times["first"] / 1e9, (times["first"] + times["last"]) / 2e9)
+    p = run("report", "--findings", "-j", "--time", half, "all.data")
+    t.ok(p.returncode == 0 and "on a CPU" not in str(json.loads(p.stdout)["headline"]["text"]), "nor from a part of them", p.stdout + p.stderr)
+else:
+    t.skip("time on a CPU", "the kernel cannot be recorded here")
 
 # ---- code without names, and interpreters: the command gives the names, or the statement has the switch ------
 

@@ -210,15 +210,16 @@ static void find_without_chains(struct finding_work *w, const struct spots *s)
 	finding_add(w, &f, KERNEL);
 }
 
-/* Samples of time: how much of the length was spent on a CPU, if waits do not have it. */
-static void set_running(struct finding_work *w)
+/* Samples of all time on a CPU: how much of the length that is, if waits do not have it. */
+static void set_running(struct finding_work *w, uint64_t left_out)
 {
 	struct findings *out = w->out;
 	const struct pd *rec = w->in->rec;
 	size_t n;
 	const struct pd_event *ev = &pd_events(rec, &n)[w->in->event];
 
-	if (event_cost(rec, ev) != EVENT_COST_TIME || !isnan(out->running) || !w->started ||
+	if (event_cost(rec, ev) != EVENT_COST_TIME || ev->attr.exclude_kernel ||
+	    ev->attr.exclude_user || left_out || !isnan(out->running) || !w->started ||
 	    !out->length)
 		return;
 	out->on_cpu = w->all.period;
@@ -252,7 +253,7 @@ void findings_samples(struct finding_work *w)
 	w->out->samples = w->all.samples;
 	w->cost =
 		event_cost(w->in->rec, &pd_events(w->in->rec, &n)[w->in->event]) != EVENT_COST_NONE;
-	set_running(w);
+	set_running(w, sum[w->in->event].left_out.samples);
 	collect_spots(&s, w);
 	interpreted = find_runtimes(w);
 	set_head(w, &s);
