@@ -73,6 +73,8 @@ export class Cube {
   // A period with its unit: what a picture's widths are.
   weight(v: number): string { return this.unit === "ns" ? seconds(v / 1e9) : `${amount(v)} ${this.unit}`; }
   name(frame: number): string { return frame < 0 ? "(folded)" : this.frames[frame].name || "[unknown]"; }
+  // A thread has a row for each of its names.
+  get threadCount(): number { return new Set(this.threads.map((t) => `${t.pid}/${t.tid}`)).size; }
   get width(): number { return this.raw.width / 1e9; }
   get seconds(): number { return this.width * this.raw.bins; }
 

@@ -281,12 +281,14 @@ async function summary() {
   ok(!page.faults.length, "summary: no console error", page.faults.join("\n"));
   await page.context().close();
   const data = samplePage({ comms: 3, events: 2, waits: true });
+  data.cube.threads.push(...["renamed", "again"].map((x) => [100, 102, data.strings.push(x) - 1])); // a thread by its next names
   data.title = `python3 -c ${"import sys\\x0a".repeat(30)}`;
   const plain = await open(put("merged.html", data), large);
   const title = await plain.$eval("h1", (e) => [e.getBoundingClientRect().height, e.title]);
   ok((await plain.getAttribute(".states", "aria-label")) === "on a CPU 25.0 %, waits for a CPU 50.0 %, waits: lock 25.0 %", "what threads did, by kind", await plain.getAttribute(".states", "aria-label"));
   ok((await plain.$$eval(".waits > li", (v) => v.map((x) => x.textContent))).join("|") === `4.00 s preempted: no CPU|2.00 s lock: a mutex1.50 s ${HOSTILE}, in parse_row`, "reasons by their time, with what was waited for", await plain.textContent(".waits"));
   ok((await plain.textContent("main")).includes("waited longest: worker 101, 3.90 s of 4.00 s, mostly lock"), "the thread that waited longest");
+  ok(/· 7 threads ·/.test(await plain.textContent("main")), "a thread that got another name is one thread", await plain.textContent("main p.dim"));
   ok(title[0] < 40 && title[1].startsWith("python3 -c"), "a long title is one line, the whole one is its tooltip", title);
   ok(/^\d+\.\d % ±\d\.\d of the cycles is in hash_probe/.test(await plain.textContent(".headline")), "without findings the hottest function is the sentence", await plain.textContent(".headline"));
   await show(plain, "functions");

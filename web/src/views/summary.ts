@@ -79,7 +79,7 @@ function measured(c: Context): HTMLElement {
   const of = (key: string): string => (r?.length ? r.text(0, r.column(key)) : "");
   const parts: string[] = [];
   if (c.cube) parts.push(`${group(c.cube.raw.samples)} samples of ${brief(c.cube.event)}`);
-  const threads = Math.max(c.cube?.threads.length ?? 0, c.wall?.threads.length ?? 0);
+  const threads = Math.max(c.cube?.threadCount ?? 0, c.wall?.threadCount ?? 0);
   if (threads > 1) parts.push(`${group(threads)} threads`);
   if (r?.length && !isNaN(r.number(0, r.column("seconds")))) parts.push(seconds(r.number(0, r.column("seconds"))));
   const where = [of("host"), of("cpu") || of("arch")].filter(Boolean).join(", ");
@@ -140,7 +140,8 @@ function memory(c: Context, d: Doc): HTMLElement | null {
   const parts = ["sources", "objects"].flatMap((name) => {
     const t = findTable(d, name);
     const columns = ["source", "object", "kind", "level", "share", "missed_share", "cycles_share", "p50", "mean"].flatMap((k) => t?.column(k) ?? []).filter((x) => t!.rows.some((r) => r[x.at] !== null)).slice(0, 5);
-    return t?.length ? h("section", { class: "brief" }, heading(name === "sources" ? "Where data came from " : "Which data ", h("a", { href: hashOf({ view: "memory", sort: "", search: "" }) }, "memory")),
+    const known = t?.length && (t.length > 1 || t.text(0, t.column("object")) || t.text(0, t.column("kind")) !== "unknown");
+    return known ? h("section", { class: "brief" }, heading(name === "sources" ? "Where data came from " : "Which data ", h("a", { href: hashOf({ view: "memory", sort: "", search: "" }) }, "memory")),
       new Grid({ table: t, label: name, columns, rows: Array.from({ length: Math.min(6, t.length) }, (_, r) => r), plain: true }).el) : [];
   });
   return parts.length ? h("div", { class: parts.length > 1 ? "halves" : null }, ...parts) : null;
