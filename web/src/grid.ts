@@ -3,7 +3,7 @@
 // page, however many there are. Rows are told apart by their number in the table.
 import type { Column, Table } from "./data";
 import { clear, copy, h, safe, tip } from "./dom";
-import { cell, group, isText, percent, showError, toCsv, toJson, toMarkdown } from "./format";
+import { cell, group, isText, showError, toCsv, toJson, toMarkdown } from "./format";
 import { shortName } from "./names";
 import { go, regex, state } from "./state";
 import { explainRow } from "./why";
@@ -16,7 +16,6 @@ export interface GridOptions {
   rows?: number[];                  // else all
   rowFilter?: (row: number) => boolean;
   link?: (row: number) => string | null; // hash of what Enter opens
-  shown?: (row: number) => string;  // the name as it is shown; the whole one is in the title
   select?: (row: number) => void;
   parents?: Map<string, string>;    // column -> the one it is a part of: opened in place
   extra?: Extra[];                  // columns that are drawn
@@ -25,7 +24,6 @@ export interface GridOptions {
   plain?: boolean;                  // no copy buttons
   summed?: boolean;                 // the rows are summed under the filter already
   sortable?: boolean;
-  defaultSort?: string;
 }
 
 const WHOLE = 250;   // so many rows are in the page at once
@@ -223,7 +221,7 @@ export class Grid {
       return !search || texts.some((c) => search.test(t.text(r, c)));
     };
   }
-  private sortKey(): string { return this.o.sortable === false ? "" : state.sort || this.o.defaultSort || ""; }
+  private sortKey(): string { return this.o.sortable === false ? "" : state.sort; }
   private compare(): ((a: number, b: number) => number) | null {
     const key = this.sortKey();
     const down = key.startsWith("-");
@@ -393,6 +391,9 @@ export class Grid {
     const kind = t.kindOf(r, c);
     const td = h("td", { class: isText(kind) ? (c.flags.has("keep_end") ? "t end" : "t") : "n" });
     let text = safe(cell(t, r, c).replace(/\t/g, "    "));
+    const brief = kind === "text" && typeof v === "string" ? safe(shortName(v)) : text;
+    if (isText(kind) && (text.length > 16 || brief !== text)) td.title = text; // a narrow column cuts it
+    text = brief;
     if (c === this.nameColumn) {
       td.classList.add("name");
       if (this.depth) {
@@ -406,10 +407,6 @@ export class Grid {
           if (text.startsWith(above)) text = text.slice(above.length);
         }
       }
-      if (this.o.shown) {
-        td.title = text;
-        text = safe(this.o.shown(r)) || text;
-      }
       const link = this.o.link?.(r);
       if (link) {
         td.append(h("a", { href: link }, text));
@@ -417,8 +414,6 @@ export class Grid {
       }
     }
     if (v === null || v === 0) td.classList.add("none");
-    if (isText(kind) && text.length > 16 && !td.title) td.title = text; // a narrow column cuts it
-    if (kind === "text" && typeof v === "string" && shortName(v) !== v) text = safe(shortName(v));
     const path = c.key === "path" && kind === "flag";
     td.append(path ? (v ? "<==" : "") : text);
     if (typeof v === "number" && kind === "share" && (c.flags.has("heat") || c.key === "share")) {
@@ -521,4 +516,3 @@ export class Grid {
     return node ? { key: "node", name: this.t.text(r, node) } : null;
   }
 }
-export function shareText(part: number, whole: number): string { return whole ? percent(part / whole) : "-"; }

@@ -3,7 +3,7 @@
 import type { Cube } from "../cube";
 import { findTable, type Column, type Doc, type FunctionPage, type Page, type Table } from "../data";
 import { h, safe } from "../dom";
-import { seconds } from "../format";
+import { group, seconds } from "../format";
 import { state, type State } from "../state";
 import type { Timeline } from "../timeline";
 
@@ -20,7 +20,6 @@ export interface View {
   id: string; title: string; // of the navigation
   draw: (root: HTMLElement, c: Context) => void;
   keys?: (key: string) => boolean; // true: taken
-  redraw?: (c: Context) => boolean; // drawn again in place
 }
 
 export function hashOf(change: Partial<State>): string {
@@ -131,7 +130,7 @@ export function cubeNote(c: Context, cube = c.cube, time = state.time): HTMLElem
     const [a, b] = cube.binsOf(time);
     parts.push(`time is in ${cube.raw.bins} bins of ${(cube.width * 1000).toPrecision(3)} ms: shown are bins ${a} to ${b}`);
   }
-  if (cube.raw.folded) parts.push(`${cube === c.wall ? seconds(cube.raw.folded / 1e9) : `${cube.raw.folded} samples`} are in rare chains that were folded into one`);
+  if (cube.raw.folded) parts.push(`${cube === c.wall ? seconds(cube.raw.folded / 1e9) : `${group(cube.raw.folded)} samples`} are in rare chains that were folded into one`);
   if (cube === c.wall && state.cpu) parts.push("time off the CPU belongs to no CPU: the filter on CPU does not reach this graph");
   return parts.length ? h("p", { class: "binned" }, parts.join("; ") + ".") : null;
 }

@@ -200,9 +200,8 @@ export function functionsGrid(c: Context, tall: boolean, most?: number): HTMLEle
   const seen = t.columns.filter((x) => !x.flags.has("data"));
   const ordered = inOrder(most ? BRIEF : WHOLE).flatMap((k) => seen.find((x) => x.key === k) ?? []);
   const columns = !f.merged ? undefined : most ? ordered : [...ordered, ...seen.filter((x) => !ordered.includes(x))];
-  const named = fn && columns ? { shown: (row: number) => shortName(t.text(row, fn)) } : {};
   return new Grid({
-    table: t, label: "functions", tall, rows: wanted, columns, ...named,
+    table: t, label: "functions", tall, rows: wanted, columns,
     rowFilter: nodeOnly, summed: f.summed, extra: stack(c, t), parents: nodeParents(c), plain: !!most,
     grey: (r) => !!folded && t.value(r, folded) !== null,
     link: (r) => (fn ? functionLink(c, t.text(r, fn), t.text(r, dso)) : null),
