@@ -54,7 +54,8 @@ export function showError(kind: Kind, v: Value, half: number): string {
   if (isNaN(half) || typeof v !== "number") return "";
   if (kind === "share") return `±${(half * 100).toFixed(1)}`;
   if (kind === "amount" && v) return `±${((half / Math.abs(v)) * 100).toFixed(1)} %`;
-  return `±${show(kind === "seconds" || kind === "amount" ? kind : "real", half)}`;
+  if (kind === "seconds" || kind === "amount") return `±${show(kind, half)}`;
+  return `±${half < 100 ? Number(half.toPrecision(2)) : group(half)}`;
 }
 export function cell(t: Table, row: number, c: Column): string {
   return show(t.kindOf(row, c), t.value(row, c));

@@ -74,7 +74,7 @@ function start(texts: string[]): void {
     const base = `${f.name}\n${f.dso.replace(/.*\//, "")}`;
     if (!functionAt.has(base)) functionAt.set(base, i);
   });
-  const timeline = cube && page.timeline ? new Timeline(page.timeline, page.strings) : null;
+  const timeline = cube?.hasTime && page.timeline ? new Timeline(page.timeline, page.strings) : null;
   const context: Context = { page, cube, wall, timeline, functionAt, pages: new Set(), doc: (v) => page.docs.find((d) => d.view === v) };
   const { tabs, more } = chooseViews(context);
   const views = [...tabs, ...more];

@@ -27,7 +27,8 @@ export const compareView: View = {
   draw(root, c) {
     const columnsBar = h("p", { class: "pick", role: "group", "aria-label": "columns" }, ...SIDES.map((s) => h("button", { type: "button", "aria-pressed": String(state.side === s), click: () => go({ side: s }) }, s || "all")), h("span", { class: "dim" }, " (d)"));
     for (const d of c.page.docs.filter((x) => x.view === "diff" || x.view === "compare")) {
-      root.append(heading(d.titles.find((l) => !l.label)?.text || "Comparison"), facts(d), ...(d.view === "diff" ? c.page.flames.map((f) => diffFlame(c, f)) : []), columnsBar);
+      const said = d.titles.find((l) => !l.label)?.text;
+      root.append(heading(said && !c.page.title.endsWith(said) ? said : "Comparison"), facts(d), ...(d.view === "diff" ? c.page.flames.map((f) => diffFlame(c, f)) : []), columnsBar);
       for (const t of d.tables) {
         if (!t.length) continue;
         root.append(h("h3", null, safe(t.title || t.name.replace(/_/g, " "))));

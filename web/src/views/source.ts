@@ -74,6 +74,7 @@ export function sourcePane(c: Context, dso: string, t: SourceTables, costs: (cal
     const m = files.get(file)!;
     const numbers = [...m.keys()].sort((a, b) => a - b);
     const cold = (n: number): boolean => { const l = m.get(n)!; return !l.samples && l.inside < 0.0005; };
+    const text = numbers.some((n) => m.get(n)!.text !== null);
     const indent = Math.min(...numbers.flatMap((n) => (m.get(n)!.text?.trim() ? [/^\s*/.exec(m.get(n)!.text!)![0].length] : [])), 99);
     const strings: string[] = [];
     const rows: (number | null)[][] = [];
@@ -87,7 +88,7 @@ export function sourcePane(c: Context, dso: string, t: SourceTables, costs: (cal
     for (let i = 0; i < numbers.length;) {
       let end = i;
       while (end < numbers.length && cold(numbers[end]) && (end === i || numbers[end] === numbers[end - 1] + 1)) end++;
-      const gap = i > 0 && numbers[i] !== numbers[i - 1] + 1 ? numbers[i] - numbers[i - 1] - 1 : 0;
+      const gap = text && i > 0 && numbers[i] !== numbers[i - 1] + 1 ? numbers[i] - numbers[i - 1] - 1 : 0;
       if (gap) fold(numbers[i - 1] + 1, `⋮ ${gap} line${gap > 1 ? "s" : ""} not in this page`);
       if (end - i >= FOLD && !unfolded.has(`${file}\n${numbers[i]}`)) {
         const first = i ? AROUND : 0, last = end < numbers.length ? AROUND : 0, n = end - i - first - last;
@@ -120,7 +121,7 @@ export function sourcePane(c: Context, dso: string, t: SourceTables, costs: (cal
         });
         if (calls(r).length > 2) td.append(`and ${calls(r).length - 2} more`);
       } }] : [] });
-    body.replaceChildren(grid.el);
+    body.replaceChildren(...(text ? [] : [h("p", { class: "dim" }, "This page does not have the text of the file.")]), grid.el);
   };
   const open = (row: number): void => {
     const first = -lineOf[row];

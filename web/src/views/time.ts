@@ -68,9 +68,9 @@ export function timeStrip(c: Context, height: number): HTMLElement {
     });
     canvas.addEventListener("mouseleave", () => tip(null));
     canvas.addEventListener("click", () => go({ view: "time" }));
-    box.append(h("div", { class: "row" }, h("span", { class: "who", title: safe(`${t.name} ${t.pid}/${t.tid}`) }, safe(t.name), h("span", { class: "dim" }, ` ${t.tid}`)), canvas));
+    box.append(h("div", { class: "row" }, h("span", { title: safe(`${t.name} ${t.pid}/${t.tid}`) }, safe(t.name), h("span", { class: "dim" }, ` ${t.tid}`)), canvas));
   }
-  box.append(h("div", { class: "row" }, h("span", { class: "dim" }, threads.length > shown.length ? `${shown.length} of ${threads.length} threads` : ""),
+  box.append(h("div", { class: "row" }, h("span", { class: "dim" }, threads.length > shown.length ? `${shown.length} of ${group(threads.length)} threads` : ""),
     h("div", { class: "axis", "aria-hidden": "true" }, ...[0, 1, 2, 3, 4].map((i) => h("span", null, seconds((line.seconds * i) / 4))))));
   return box;
 }
@@ -193,8 +193,9 @@ export const timeView: View = {
     const few = source.reduce((a, t) => a + t.bin.length, 0);
     const count = (a: Area): number => Math.max(20, Math.min(Math.floor(a.w / 3), Math.ceil(few / 6), Math.ceil((a.to - a.from) / line.width)));
     const beside = (label: string, ...what: Node[]): HTMLElement => h("div", { class: "strips" }, h("div", { class: "row" }, h("span", null, label), ...what));
+    let drawn: Float64Array[] = []; // what the tip has figures of
     root.append(beside("hot functions", chart(100, `samples over time, by function (${cube.event})`, (g, a) => {
-      const v = sumUp(a, count(a)), most = Math.max(1, ...v.map((x) => x.reduce((p, q) => p + q, 0)));
+      const v = (drawn = sumUp(a, count(a))), most = Math.max(1, ...v.map((x) => x.reduce((p, q) => p + q, 0)));
       g.fillStyle = css("--soft");
       g.fillRect(0, 0, a.w, a.h);
       v.forEach((x, b) => {
@@ -208,7 +209,7 @@ export const timeView: View = {
         });
       });
     }, (time) => {
-      const a = { from: axis.from, to: axis.to, w: root.clientWidth, h: 0 }, v = sumUp(a, count(a)), x = v[Math.min(v.length - 1, Math.floor(((time - a.from) / (a.to - a.from)) * v.length))];
+      const x = drawn[Math.min(drawn.length - 1, Math.floor(((time - axis.from) / (axis.to - axis.from)) * drawn.length))];
       const sum = x.reduce((p, q) => p + q, 0);
       return [`${seconds(time)}: ${group(sum)} samples`, ...[...x].map((n, i) => [nameOf(i), n] as const).filter((k) => k[1]).map(([k, n]) => `${shortName(k)} ${percent(n / sum)}`)].join("\n");
     }).canvas));
@@ -238,7 +239,7 @@ export const timeView: View = {
       }, (time) => {
         const near = ((axis.to - axis.from) / root.clientWidth) * 5;
         return [seconds(time), ...line.marks.filter((m) => Math.abs(m.at - time) < near).slice(0, 8).map((m) => `${m.kind}${m.n > 1 ? ` ${group(m.n)}x` : ""}${m.tid >= 0 ? ` of ${m.tid}` : ""} ${m.name}`)].join("\n");
-      }).canvas), h("p", { class: "legend" }, ...[...kinds].map(([k, n]) => swatch(markColour[k] ?? css("--ink"), k === "lost" ? `${group(n)} records lost` : `${group(n)} ${k}${n > 1 ? "s" : ""}`.replace("throttleds", "throttled")))));
+      }).canvas), h("p", { class: "legend" }, ...[...kinds].map(([k, n]) => swatch(markColour[k] ?? css("--ink"), k === "lost" ? `${group(n)} records lost` : k === "throttled" ? `throttled ${group(n)}x` : `${group(n)} ${k === "thread" ? "new thread" : k}${n > 1 ? "s" : ""}`))));
     }
 
     const toggle = (list: string, x: string): string => {
