@@ -27,6 +27,12 @@ function set(e: Element, attrs?: Attrs | null): void {
 function add(e: Element, children: (Child | Child[])[]): void {
   for (const c of children.flat()) if (c !== null && c !== undefined && c !== false) e.append(typeof c === "string" ? visible(c) : c);
 }
+// A box of a legend with its words; `kind`: its class.
+export function swatch(colour: string, text: string, kind: string | null = null): HTMLElement {
+  const i = h("i", { class: kind });
+  i.style.backgroundColor = colour;
+  return h("span", null, i, safe(text));
+}
 export function clear(e: Element): void { e.textContent = ""; }
 const READ = new Set(["title", "aria-label", "aria-description", "aria-valuetext", "placeholder", "alt", "label"]);
 // The same characters, written the same way, as in the terminal (text_is_hazard() of src/base/text.c).

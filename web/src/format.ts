@@ -31,6 +31,7 @@ export function seconds(s: number): string {
 export function percent(f: number): string {
   return isNaN(f) ? "?" : `${(f * 100).toFixed(1)} %`;
 }
+export function baseName(path: string): string { return path.replace(/.*\//, "") || path; }
 export function isText(k: Kind): boolean { return k === "text" || k === "list"; }
 
 export function show(kind: Kind, v: Value): string {

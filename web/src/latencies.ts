@@ -6,7 +6,7 @@ import { findTable } from "./data";
 import { svg } from "./dom";
 import { group } from "./format";
 import type { Extra } from "./grid";
-import { bars, type Class } from "./times";
+import { bars, classes, nameOf } from "./times";
 
 const W = 180, H = 12;
 const SOURCE = ["kind", "source", "latency"];
@@ -14,18 +14,6 @@ const SOURCE = ["kind", "source", "latency"];
 const SPREADS: Record<string, [string, string[]]> = { latencies: ["histogram", ["latency"]], source_latencies: ["source_histogram", SOURCE] };
 const BINS: Record<string, string[]> = { histogram: ["latency"], linear: ["latency"], source_histogram: SOURCE, source_linear: SOURCE };
 
-const nameOf = (t: Table, r: number, keys: string[]): string => keys.map((k) => t.text(r, t.column(k))).join("\n");
-
-function binsOf(t: Table, keys: string[]): Map<string, Class[]> {
-  const m = new Map<string, Class[]>();
-  const low = t.column("low"), n = t.column("samples");
-  for (let r = 0; r < t.length; r++) {
-    const key = nameOf(t, r, keys);
-    if (!m.has(key)) m.set(key, []);
-    m.get(key)!.push({ from: t.number(r, low), n: t.number(r, n) });
-  }
-  return m;
-}
 // Powers of two: 0, 1, 2-3, 4-7, ...
 const binOf = (from: number): number => (from ? 1 + Math.round(Math.log2(from)) : 0);
 const binName = (k: number): string => (k < 2 ? String(k) : `${2 ** (k - 1)}-${2 ** k - 1}`);
@@ -36,7 +24,7 @@ export function latencyColumns(d: Doc, t: Table): Extra[] {
   if (!t.byKey.has("latency") || d.view !== "mem") return [];
   const bins = spread ? findTable(d, spread[0]) : undefined;
   if (spread && bins) {
-    const m = binsOf(bins, spread[1]);
+    const m = classes(bins, spread[1], "low", "samples");
     return [{
       head: "distribution", after: "most", means: "samples by cycles: one bar is a power of two; the shortest latency at the left",
       draw(row, td) {
@@ -47,7 +35,7 @@ export function latencyColumns(d: Doc, t: Table): Extra[] {
     }];
   }
   if (!keys) return [];
-  const most = new Map([...binsOf(t, keys)].map(([key, list]) => [key, Math.max(1, ...list.map((x) => x.n))]));
+  const most = new Map([...classes(t, keys, "low", "samples")].map(([key, list]) => [key, Math.max(1, ...list.map((x) => x.n))]));
   return [{
     head: "of the fullest", after: "share", means: "samples of the bin: the longest bar is the bin with most",
     draw(row, td) {

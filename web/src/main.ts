@@ -5,6 +5,7 @@ import { Cube } from "./cube";
 import { findTable, readPage, rowCount } from "./data";
 import { clear, h, safe, tip } from "./dom";
 import { makeFilterBar } from "./filter";
+import { baseName } from "./format";
 import { forget } from "./grid";
 import { help, openKeys } from "./keys";
 import { go, listen, openState, state } from "./state";
@@ -71,7 +72,7 @@ function start(texts: string[]): void {
   page.functions.forEach((f, i) => {
     functionAt.set(`${f.name}\n${f.dso}`, i);
     if (!functionAt.has(`${f.name}\n`)) functionAt.set(`${f.name}\n`, i);
-    const base = `${f.name}\n${f.dso.replace(/.*\//, "")}`;
+    const base = `${f.name}\n${baseName(f.dso)}`;
     if (!functionAt.has(base)) functionAt.set(base, i);
   });
   const timeline = cube?.hasTime && page.timeline ? new Timeline(page.timeline, page.strings) : null;

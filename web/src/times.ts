@@ -4,7 +4,7 @@
 import type { Doc, Table } from "./data";
 import { findTable } from "./data";
 import { h, safe, svg } from "./dom";
-import { group, percent } from "./format";
+import { baseName, group, percent } from "./format";
 import { Grid, type Extra } from "./grid";
 
 export interface Class { from: number; n: number }
@@ -19,14 +19,13 @@ function classOf(cycles: number): number {
 function classFrom(k: number): number {
   return k < 16 ? k : (4 + ((k - 16) % 4)) * 2 ** (2 + Math.floor((k - 16) / 4));
 }
-const nameOf = (t: Table, r: number, number: string): string =>
-  `${t.text(r, t.column("dso"))}\n${t.text(r, t.column("function"))}\n${t.text(r, t.column(number))}`;
+export const nameOf = (t: Table, r: number, keys: string[]): string => keys.map((k) => t.text(r, t.column(k))).join("\n");
 
-// The rows of a table of classes, by block or loop.
-function classes(t: Table | undefined, number: string, from: string, n: string): Map<string, Class[]> {
+// The rows of a table of classes, by what they are of: a block, a loop, a latency.
+export function classes(t: Table | undefined, keys: string[], from: string, n: string): Map<string, Class[]> {
   const m = new Map<string, Class[]>();
   for (let r = 0; t && r < t.length; r++) {
-    const key = nameOf(t, r, number);
+    const key = nameOf(t, r, keys);
     if (!m.has(key)) m.set(key, []);
     m.get(key)!.push({ from: t.number(r, t.column(from)), n: t.number(r, t.column(n)) });
   }
@@ -56,12 +55,13 @@ export function timeColumns(d: Doc, t: Table): Extra[] {
   const [name, number, from, n, head, draw] = t.name === "blocks" ? ["times", "block", "cycles", "times", "cycles of a run", cycles] as const
     : t.name === "iterations" ? ["iteration_times", "loop", "cycles", "times", "cycles of an iteration", cycles] as const
     : ["trips", "loop", "trips", "visits", "trips of a visit", trips] as const;
-  const m = ["blocks", "iterations", "loops"].includes(t.name) ? classes(findTable(d, name), number, from, n) : new Map<string, Class[]>();
+  const keys = ["dso", "function", number];
+  const m = ["blocks", "iterations", "loops"].includes(t.name) ? classes(findTable(d, name), keys, from, n) : new Map<string, Class[]>();
   if (!m.size || !t.byKey.has(number)) return [];
   return [{
     head, means: "how often which figure was seen: one bar is one value, or a class of cycles (four to an octave from 16 on); the least at the left",
     draw(row, td) {
-      const list = m.get(nameOf(t, row, number));
+      const list = m.get(nameOf(t, row, keys));
       td.className = "dist";
       if (list) td.append(h("span", { class: "dim" }, group(list[0].from)), draw(list), h("span", { class: "dim" }, group(list[list.length - 1].from)));
     },
@@ -78,8 +78,8 @@ export function timesOf(d: Doc | undefined, name: string, dso: string, pick: (ad
     const t = findTable(d, table);
     const extra = d && t ? timeColumns(d, t) : [];
     if (!t || !extra.length) continue;
-    const base = dso.replace(/.*\//, "");
-    const rows = Array.from({ length: t.length }, (_, r) => r).filter((r) => t.text(r, t.column("function")) === name && t.text(r, t.column("dso")).replace(/.*\//, "") === base &&
+    const base = baseName(dso);
+    const rows = Array.from({ length: t.length }, (_, r) => r).filter((r) => t.text(r, t.column("function")) === name && baseName(t.text(r, t.column("dso"))) === base &&
       (table !== "blocks" || t.number(r, t.column("timed")) > 0) && (table !== "loops" || t.number(r, t.column("visits")) > 0));
     if (!rows.length) continue;
     if (table === "blocks") rows.sort((a, b) => t.number(a, t.column("block")) - t.number(b, t.column("block")));

@@ -3,7 +3,7 @@
 import type { Cube } from "../cube";
 import { findTable, type Column, type Doc, type FunctionPage, type Page, type Table } from "../data";
 import { h, safe } from "../dom";
-import { group, seconds } from "../format";
+import { baseName, group, seconds } from "../format";
 import { state, type State } from "../state";
 import type { Timeline } from "../timeline";
 
@@ -32,7 +32,7 @@ export function functionLink(c: Context, name: string, dso: string): string | nu
   return at === undefined ? null : hashOf({ view: "code", fn: `${c.page.functions[at].name}@${c.page.functions[at].dso}`, sort: "", search: "" });
 }
 export function findFunction(c: Context, name: string, dso: string): number | undefined {
-  return c.functionAt.get(`${name}\n${dso}`) ?? (dso ? c.functionAt.get(`${name}\n${dso.replace(/.*\//, "")}`) : undefined) ?? c.functionAt.get(`${name}\n`);
+  return c.functionAt.get(`${name}\n${dso}`) ?? (dso ? c.functionAt.get(`${name}\n${baseName(dso)}`) : undefined) ?? c.functionAt.get(`${name}\n`);
 }
 export function currentFunction(c: Context): FunctionPage | undefined {
   return c.page.functions.find((f) => `${f.name}@${f.dso}` === state.fn) ?? c.page.functions[0];

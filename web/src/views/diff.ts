@@ -3,8 +3,8 @@
 // (FORMAT.md): a frame has a colour only if its function's is moved, new or gone. Nothing is judged here.
 import { dark } from "../colour";
 import { rowsOf, type RawFlame } from "../data";
-import { copy, h, safe } from "../dom";
-import { amount, percent, seconds } from "../format";
+import { copy, h, safe, swatch } from "../dom";
+import { amount, group, percent, seconds } from "../format";
 import { go, regex, state } from "../state";
 import { functionLink, type Context } from "./context";
 import { boxes, fresh, neighbour, pathTo, zoomed, type Boxes, type Frame, type Paint } from "./frames";
@@ -89,11 +89,10 @@ export function diffFlame(c: Context, raw: RawFlame): HTMLElement {
   root.append(h("h3", null, `Differential flame graph of ${safe(text(raw.event))}`),
     h("p", { class: "tools" }, pick("one graph", !beside, ""), pick("base and new side by side", beside, "beside"),
       h("button", { type: "button", disabled: top === all, click: () => open(top) }, "up (u)"), h("button", { type: "button", click: () => copy(name(picked), "the name") }, "copy name (n)")));
-  const box = (tone: string): HTMLElement => h("i", { class: tone });
-  const n = (x: number, what: string): string => `${x.toLocaleString("en")} ${what}${x === 1 ? "" : "s"}`;
+  const n = (x: number, what: string): string => `${group(x)} ${what}${x === 1 ? "" : "s"}`;
   root.append(h("p", { class: "legend" },
-    h("span", null, box("grows"), "▲ more in new"), h("span", null, box("shrinks"), "▼ less in new"), h("span", null, box("same"), "no verdict of a change"),
-    h("span", null, `Coloured: functions whose verdict is moved, new or gone (${raw.changed.toLocaleString("en")} of ${n(raw.compared, "function")}); the darker, the larger the difference. Of ${Math.round(1 / (raw.level || 1))} comparisons without a change one has a colour.`)));
+    swatch("", "▲ more in new", "grows"), swatch("", "▼ less in new", "shrinks"), swatch("", "no verdict of a change", "same"),
+    h("span", null, `Coloured: functions whose verdict is moved, new or gone (${group(raw.changed)} of ${n(raw.compared, "function")}); the darker, the larger the difference. Of ${Math.round(1 / (raw.level || 1))} comparisons without a change one has a colour.`)));
   const sum = `${text(raw.event)} ${plus(number(total[4]))}${bar(number(total[5]))} (${String(total[6] ?? "")})`;
   root.append(h("p", null, raw.changed ? `The coloured differences are ${plus(number(total[7]))}${bar(number(total[8]))} together; in all ${safe(sum)}.` : `Nothing is coloured: no function changed by more than chance. In all ${safe(sum)}.`));
   const runs = (k: number): string => (k > 1 ? `, mean of ${k} runs` : "");

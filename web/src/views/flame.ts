@@ -6,8 +6,8 @@
 import { css, frameColour, nodeColour, offColour } from "../colour";
 import { shareError, type Cube } from "../cube";
 import { findTable, type Doc } from "../data";
-import { copy, h, safe } from "../dom";
-import { percent } from "../format";
+import { copy, h, safe, swatch } from "../dom";
+import { group, percent } from "../format";
 import { shortName } from "../names";
 import { go, quote, regex, state, type State } from "../state";
 import { dialog } from "../why";
@@ -250,11 +250,7 @@ const view = (id: string, title: string, wall: boolean): View => ({
       const used = new Set<number>();
       const see = (f: Frame): void => { if (f.leaf >= 0) used.add(f.leaf); f.children.forEach(see); };
       see(all);
-      root.append(h("p", { class: "legend" }, `coloured by the leaf that dominates, by ${cube.unit === "events" ? "its cycles" : cube.unit === "ns" ? "time" : cube.unit}: `, ...[...used].map((i) => {
-        const s = h("i");
-        s.style.backgroundColor = nodeColour(names[i]);
-        return h("span", null, s, safe(names[i]));
-      })));
+      root.append(h("p", { class: "legend" }, `coloured by the leaf that dominates, by ${cube.unit === "events" ? "its cycles" : cube.unit === "ns" ? "time" : cube.unit}: `, ...[...used].map((i) => swatch(nodeColour(names[i]), names[i]))));
     } else root.append(h("p", { class: "dim" }, "Colours tell files apart: warm ones are the kernel's."));
 
     const explain = (f: Frame): boolean => {
@@ -262,8 +258,8 @@ const view = (id: string, title: string, wall: boolean): View => ({
       const put = (label: string, value: string, more: string): void => { list.append(h("dt", null, label), h("dd", null, h("b", null, value), h("span", { class: "dim" }, ` · ${more}`))); };
       const share = f.value / (whole || 1);
       const error = shareError(share, count);
-      put("share", percent(share), `of ${cube.weight(whole)} that pass the filter${wall || isNaN(error) ? "" : `; ±${(100 * error).toFixed(1)} (95 %), of ${count.toLocaleString("en")} samples`}`);
-      put(wall ? "time" : "period", cube.weight(f.value), wall ? "of all its threads, added up" : `the sum over ${f.samples.toLocaleString("en")} samples`);
+      put("share", percent(share), `of ${cube.weight(whole)} that pass the filter${wall || isNaN(error) ? "" : `; ±${(100 * error).toFixed(1)} (95 %), of ${group(count)} samples`}`);
+      put(wall ? "time" : "period", cube.weight(f.value), wall ? "of all its threads, added up" : `the sum over ${group(f.samples)} samples`);
       put("self", percent(f.self / (whole || 1)), "in the function itself, not in what it calls");
       if (dso(f)) put("of", safe(dso(f)), "its file");
       if (f.leaf >= 0) put("mostly", safe(costs[f.leaf]), "the leaf of cycle accounting that dominates");

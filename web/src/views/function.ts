@@ -5,7 +5,7 @@ import { findTable, type Column, type RawGraph, type Table } from "../data";
 import { h, safe, svg } from "../dom";
 import { Grid, type Extra } from "../grid";
 import { go, state } from "../state";
-import { cell } from "../format";
+import { baseName, cell } from "../format";
 import { shortName } from "../names";
 import { splitPanes } from "../panes";
 import { timesOf } from "../times";
@@ -145,7 +145,6 @@ function graph(c: Context, g: RawGraph, pick: (address: string, id: number) => v
   };
 }
 
-const short = (path: string): string => path.replace(/.*\//, "") || path;
 const asmState = { arrows: true, cold: false, start: -1 }; // start: the row to begin with; -1: the hottest
 const COLD = 40; // instructions: shorter functions are shown whole
 const RUN = 12;  // and shorter runs of blocks without samples
@@ -197,7 +196,7 @@ export const functionView: View = {
     const pages = h("select", { "aria-label": "function", change: (e: Event) => {
       const x = c.page.functions[(e.target as HTMLSelectElement).selectedIndex];
       go({ fn: `${x.name}@${x.dso}` });
-    } }, ...c.page.functions.map((x) => h("option", { selected: x === f }, safe(`${shortName(x.name)} (${short(x.dso)})`).slice(0, 120))));
+    } }, ...c.page.functions.map((x) => h("option", { selected: x === f }, safe(`${shortName(x.name)} (${baseName(x.dso)})`).slice(0, 120))));
     const head = findTable(f.doc, "summary");
     root.append(h("div", { class: "functionhead" }, h("h2", { title: safe(f.name) }, safe(shortName(f.name))), c.page.functions.length > 1 ? pages : null));
     if (head?.length) {

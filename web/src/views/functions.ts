@@ -5,7 +5,7 @@ import { nodeColour } from "../colour";
 import { shareError, type Cube } from "../cube";
 import { findTable, Table, type Column } from "../data";
 import { h, safe } from "../dom";
-import { percent } from "../format";
+import { baseName, group, percent } from "../format";
 import { Grid, type Extra } from "../grid";
 import { shortName } from "../names";
 import { FILTERS, filtered, state } from "../state";
@@ -45,7 +45,7 @@ function hottestLine(c: Context, name: string, dso: string): string {
   if (!t || !share || !file || !line) return "";
   let best = -1;
   for (let r = 0; r < t.length; r++) if (t.text(r, file) && t.number(r, share) > (best < 0 ? 0 : t.number(best, share))) best = r;
-  return best < 0 ? "" : `${t.text(best, file).replace(/.*\//, "")}:${t.text(best, line)}`;
+  return best < 0 ? "" : `${baseName(t.text(best, file))}:${t.text(best, line)}`;
 }
 let cached: { key: string; c: Context; v: Functions | null } | null = null;
 export function functionTable(c: Context): Functions | null {
@@ -218,7 +218,7 @@ export const functionsView: View = {
     if (filtered() && f && !f.summed && (state.process || state.thread || state.cpu || state.time)) root.append(h("p", { class: "binned" }, `Only samples of ${safe(c.cube?.event ?? "no event")} are known by thread, CPU and time: these figures are of the whole recording.`));
     if (filtered() && c.cube && f?.summed) {
       const s = c.cube.sums(state);
-      root.append(h("p", { class: "binned" }, `${percent(s.period / (c.cube.raw.period || 1))} of the samples' periods pass the filter (${s.count.toLocaleString("en")} samples). Errors are those of a share of so many samples.`));
+      root.append(h("p", { class: "binned" }, `${percent(s.period / (c.cube.raw.period || 1))} of the samples' periods pass the filter (${group(s.count)} samples). Errors are those of a share of so many samples.`));
     }
     if (note) root.append(note);
     root.append(h("section", { class: "functions" }, functionsGrid(c, true)));

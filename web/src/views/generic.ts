@@ -5,6 +5,7 @@ import { findTable, type Doc, type Table } from "../data";
 import { h, safe } from "../dom";
 import { cell } from "../format";
 import { latencyColumns } from "../latencies";
+import { state } from "../state";
 import { timeColumns } from "../times";
 import { functionLink, hashOf, heading, lines, nextCommands, partsOf, wholeNote, type Context, type View } from "./context";
 
@@ -69,12 +70,11 @@ export const rawView: View = {
     const list = h("ul");
     pick.append(list);
     root.append(pick);
-    const wanted = new URLSearchParams(location.hash.slice(1)).get("node");
     for (const d of c.page.docs) {
       root.append(h("h2", null, `${d.view} `, h("small", null, d.schema)));
       for (const t of d.tables) {
         list.append(h("li", null, `${d.view}: ${t.name}, ${t.length} rows`));
-        const box = h("details", { open: t.length > 0 && t.length <= 20 && !wanted }, h("summary", null, safe(`${t.name} · ${t.length} rows`)));
+        const box = h("details", { open: t.length > 0 && t.length <= 20 && !state.node }, h("summary", null, safe(`${t.name} · ${t.length} rows`)));
         const fill = (): void => {
           if (box.childElementCount < 2) box.append(new Grid({ table: t, label: `${d.view}: ${t.name}`, columns: t.columns, sortable: true, link: linker(c, t) }).el);
         };

@@ -3,7 +3,7 @@
 // with inlined code what is inlined there, too, and what it calls. Long runs of lines without samples are folded.
 import { Table, type Column } from "../data";
 import { h, safe } from "../dom";
-import { percent } from "../format";
+import { baseName, percent } from "../format";
 import { Grid } from "../grid";
 import { shortName } from "../names";
 import { functionLink, type Context } from "./context";
@@ -13,7 +13,6 @@ export interface SourceTables { lines?: Table; source?: Table; instructions?: Ta
 interface Line { share: number | null; samples: number | null; inside: number; text: string | null; calls: Map<string, { inlined: boolean; share: number }> }
 const FOLD = 8;   // so many lines without samples are folded
 const AROUND = 3; // of them stay beside others
-const short = (path: string): string => path.replace(/.*\//, "") || path;
 
 export function sourcePane(c: Context, dso: string, t: SourceTables, costs: (callee: string) => number, pick: (file: string, line: number) => void): SourcePane | null {
   const files = new Map<string, Map<number, Line>>();
@@ -105,7 +104,7 @@ export function sourcePane(c: Context, dso: string, t: SourceTables, costs: (cal
       { key: "samples", head: "samples", kind: "count" as const, means: "on all instructions of the line" },
       { key: "inside", head: "with inlined", kind: "share" as const, means: "the same with the code that is inlined at this line" },
       { key: "line", head: "line", kind: "id" as const, flags: ["key"], means: `of ${file}` },
-      { key: "source", head: short(file), kind: "text" as const, flags: ["flex"], means: "its text" },
+      { key: "source", head: baseName(file), kind: "text" as const, flags: ["flex"], means: "its text" },
     ];
     const table = new Table("source", "", "line", 0, false, false, columns, rows, strings);
     const calls = (r: number): [string, { inlined: boolean; share: number }][] => [...(m.get(lineOf[r])?.calls ?? [])].filter(([, x]) => !x.inlined || x.share > 0.0005).sort((a, b) => (b[1].share || 0) - (a[1].share || 0));
@@ -131,7 +130,7 @@ export function sourcePane(c: Context, dso: string, t: SourceTables, costs: (cal
     const r = lineOf.indexOf(first);
     if (r >= 0) { grid!.moveToRow(r, false); grid!.center(); }
   };
-  for (const file of order) tabs.append(h("button", { type: "button", "aria-pressed": "false", title: safe(file), click: () => draw(file) }, safe(short(file)), file === own ? " (own)" : "", h("span", { class: "dim" }, weight.has(file) ? ` ${percent(weight.get(file)!)}` : "")));
+  for (const file of order) tabs.append(h("button", { type: "button", "aria-pressed": "false", title: safe(file), click: () => draw(file) }, safe(baseName(file)), file === own ? " (own)" : "", h("span", { class: "dim" }, weight.has(file) ? ` ${percent(weight.get(file)!)}` : "")));
   draw(order[0]);
   return {
     el,

@@ -3,8 +3,8 @@
 // functions that matter, what threads waited for, the tree. How it was recorded is folded at the end.
 import { nth } from "../colour";
 import { findTable, type Doc, type Table } from "../data";
-import { h, safe } from "../dom";
-import { group, percent, seconds, showError } from "../format";
+import { h, safe, swatch } from "../dom";
+import { baseName, group, percent, seconds, showError } from "../format";
 import { Grid } from "../grid";
 import { shortName } from "../names";
 import { filtered, go, quote } from "../state";
@@ -47,7 +47,7 @@ function findings(c: Context, d: Doc): HTMLElement {
   for (let r = 0; t && r < t.length && r < 5; r++) {
     const name = of(r, "function"), page = of(r, "page"), link = proof(c, page, name, of(r, "dso"));
     list.append(h("li", null, h("p", null, ...sentence(of(r, "statement"), name)),
-      h("p", { class: "dim" }, of(r, "statement").includes("+-") ? null : shareOf(t, r), link ? h("a", { href: link }, safe(`see ${page}`)) : null, of(r, "source") ? h("span", { class: "code" }, safe(of(r, "source").replace(/.*\//, ""))) : null,
+      h("p", { class: "dim" }, of(r, "statement").includes("+-") ? null : shareOf(t, r), link ? h("a", { href: link }, safe(`see ${page}`)) : null, of(r, "source") ? h("span", { class: "code" }, safe(baseName(of(r, "source")))) : null,
         of(r, "command") ? h("code", null, safe(of(r, "command"))) : null)));
   }
   return list;
@@ -109,11 +109,11 @@ function waits(c: Context, d: Doc): HTMLElement | null {
   const bar = h("div", { class: "states", role: "img", "aria-label": parts.map((p) => `${p.words} ${percent(p.v / all)}`).join(", ") });
   const legend = h("p", { class: "legend" });
   for (const p of parts) {
-    const i = h("i"), l = h("i");
+    const i = h("i");
     i.style.width = `${(p.v / all) * 100}%`;
-    i.style.backgroundColor = l.style.backgroundColor = p.colour;
+    i.style.backgroundColor = p.colour;
     bar.append(i);
-    legend.append(h("span", null, l, `${p.words} ${percent(p.v / all)}`));
+    legend.append(swatch(p.colour, `${p.words} ${percent(p.v / all)}`));
   }
   const box = h("section", null, heading(`What ${group(sum.number(0, sum.column("thread_count")))} threads did `, c.pages.has("wait") ? h("a", { href: hashOf({ view: "wait", sort: "", search: "" }) }, "all waits") : null), bar, legend);
   const list = h("ul", { class: "waits" });

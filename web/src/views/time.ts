@@ -3,7 +3,7 @@
 // Dragging selects a range, which filters all views; the wheel and w a s d change what is shown only.
 import { css, ink, nth, painters } from "../colour";
 import type { Cube } from "../cube";
-import { h, safe, tip } from "../dom";
+import { h, safe, swatch, tip } from "../dom";
 import { group, percent, seconds } from "../format";
 import { shortName } from "../names";
 import { go, state } from "../state";
@@ -217,11 +217,6 @@ export const timeView: View = {
     const kinds = new Map<string, number>();
     for (const m of line.marks) kinds.set(m.kind, (kinds.get(m.kind) ?? 0) + m.n);
     const markColour: Record<string, string> = { fork: css("--accent"), thread: css("--dim"), exec: css("--hot"), lost: css("--bad"), throttled: css("--more") };
-    const swatch = (colour: string, text: string): HTMLElement => {
-      const s = h("i");
-      s.style.backgroundColor = colour;
-      return h("span", null, s, safe(text));
-    };
     const looks = new Map<string, Look>();
     for (const t of threads) for (let i = 0; i < t.reason.length; i++) { const l = palette.looks[t.reason[i]]; looks.set(l.kind, l); }
     root.append(beside("", marked), h("p", { class: "legend" }, ...palette.names.map((f) => swatch(f.colour, shortName(cube.name(f.frame)))), swatch(othersColour(), "other functions"),

@@ -3,7 +3,7 @@
 // A value that cannot be trusted is grey, and its reason is written beside it.
 import { nodeColour } from "../colour";
 import type { Column, Table } from "../data";
-import { clear, h, safe, svg, tip } from "../dom";
+import { clear, h, safe, svg, swatch, tip } from "../dom";
 import { percent, seconds, showError } from "../format";
 import { Grid } from "../grid";
 import { go, state } from "../state";
@@ -150,11 +150,7 @@ function overTime(t: Table, at: Column, times: number[], pick: (i: number) => vo
   }
   s.append(svg("rect", { class: "chosen", x: interval * w, y: 0.5, width: w, height: H - 1 }));
   const choose = h("select", { change: () => pick(choose.selectedIndex) }, ...times.map((x, i) => h("option", { selected: i === interval }, seconds(x))));
-  const legend = h("p", { class: "legend" }, ...[...names].map((n) => {
-    const i = h("i");
-    i.style.backgroundColor = nodeColour(n);
-    return h("span", null, i, safe(n));
-  }));
+  const legend = h("p", { class: "legend" }, ...[...names].map((n) => swatch(nodeColour(n), n)));
   return h("section", null, h("h3", null, `over time${first ? ` (${safe(first)})` : ""}`), s, legend,
     h("p", { class: "tools" }, h("label", null, "interval that ends at ", choose), h("span", null, "a bar chooses it")));
 }

@@ -4,7 +4,7 @@
 import { ink, offColour } from "../colour";
 import type { Cube } from "../cube";
 import { findTable } from "../data";
-import { h, safe } from "../dom";
+import { h, safe, swatch } from "../dom";
 import { percent, seconds } from "../format";
 import { state, type State } from "../state";
 import type { Context } from "./context";
@@ -56,13 +56,9 @@ export function hatch(g: CanvasRenderingContext2D): (CanvasPattern | null)[] {
   });
 }
 export function wallLegend(all: Frame): HTMLElement {
-  const box = h("i");
   const used = OFF.map((k, i) => ({ k, v: all.off[i] })).filter((x) => x.v > 0);
-  return h("p", { class: "legend" }, h("span", null, box, `on CPU ${percent(onTime(all) / (all.value || 1))} (plain; colours tell files apart)`), ...used.map(({ k, v }) => {
-    const s = h("i", { class: k });
-    s.style.backgroundColor = offColour(k);
-    return h("span", null, s, `${WORDS[k]} ${percent(v / (all.value || 1))} (hatched)`);
-  }));
+  return h("p", { class: "legend" }, swatch("", `on CPU ${percent(onTime(all) / (all.value || 1))} (plain; colours tell files apart)`),
+    ...used.map(({ k, v }) => swatch(offColour(k), `${WORDS[k]} ${percent(v / (all.value || 1))} (hatched)`, k)));
 }
 // What the time below a frame was, reason by reason, with what each means.
 export function reasonsOf(c: Context, f: Frame, inverted: boolean): HTMLElement {
