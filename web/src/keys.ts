@@ -12,13 +12,13 @@ export const KEYS: [string, string][] = [
   ["u", "up"], ["1 … 9, 0", "views"], ["s S", "sort by the next column, the one before"], ["i", "invert the flame graph; turn the order of a table around"],
   ["f", "focus: only chains with the row's function"], ["x", "hide: no chains with it"], ["r", "reset the filter"],
   ["d", "comparison: all, base, new, change"], ["y", "copy a link to what is shown"], ["e", "explain the row or the frame: why this figure?"],
-  ["b t v c n", "flame: callers and callees, time order, flame or icicle, colours, copy the name"],
+  ["b t v c n o", "flame: callers and callees, time order, flame or icicle, colours, copy the name, open the code"],
   ["w a s d", "time axis: zoom in, left, zoom out, right"], ["z", "time axis: zoom to the selected time"], ["g G", "first and last row"], ["Esc", "leave a field or a window"],
 ];
 export function help(): void {
   const dl = h("dl", { class: "keys" });
   for (const [k, what] of KEYS) dl.append(h("dt", null, h("kbd", null, k)), h("dd", null, what));
-  dialog("Keys", dl, h("p", { class: "dim" }, "One filter (focus, hide, thread, CPU, time, node) drives all views. It is in the address: Back works, a link can be sent."));
+  dialog("Keys", dl, h("p", { class: "dim" }, "One filter (focus, hide, process, thread, CPU, time, node, event) drives all views. It is in the address: Back works, a link can be sent."));
 }
 export function openKeys(views: View[], search: () => void): void {
   addEventListener("keydown", (e) => {
