@@ -56,6 +56,11 @@ void runtime_put_line(struct buf *b, const struct runtime_found *f)
 	(void)b, (void)f;
 }
 
+void runtime_put_how(struct buf *b, const struct runtime_found *f)
+{
+	(void)b, (void)f;
+}
+
 bool runtime_put_again(struct buf *b, const struct runtime_found *f, const struct pd_info *info,
 		       const char *options, bool same)
 {
