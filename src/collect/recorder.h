@@ -21,7 +21,7 @@
  *
  * With `apart` the thread only copies, and a second one calls the sink: a sink that takes long now
  * and then does not let the rings fill. Up to RECORDER_APART bytes wait for it. Runs begin and end
- * anywhere then.
+ * at any multiple of 8 bytes then, as records do: no record's head is cut.
  */
 #ifndef CYCLADE_COLLECT_RECORDER_H
 #define CYCLADE_COLLECT_RECORDER_H

@@ -10,8 +10,8 @@
  *
  * Bytes come out in the order in which they went in, in runs that begin and end anywhere; a round
  * comes out behind all bytes before it. If more than `most` bytes wait, the draining thread waits,
- * too: then rings may fill. After a failure of the sink, data and round return it, and what waits
- * is thrown away.
+ * too: then rings may fill, and the kernel counts what it drops. After a failure of the sink, data
+ * and round return it, and what waits is thrown away.
  *
  * Where that is allowed (root), the draining thread comes before all others, since it sleeps most
  * of the time and a ring fills while it waits for a CPU; the reading thread before those of usual

@@ -540,8 +540,7 @@ static void change_periods(struct recorder *r)
 		set_wait(r, most_seen);
 }
 
-/* ---- to the sink: at once, or by way of the queue, on its thread -------------------------------
- */
+/* ---- to the sink, at once or through the queue ----------------------------------------------- */
 
 static int give_data(void *ctx, const void *p, size_t len, struct err *err)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The way of the records: from the rings (on the draining thread) past a look at each record's head
- * into the file.
+ * The way of the records: from the rings past a look at each record's head into the file. One
+ * thread does that: the draining one, or with recorder_setup's `apart` the one behind its queue.
  */
 #include <stdlib.h>
 #include <string.h>
