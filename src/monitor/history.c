@@ -126,7 +126,8 @@ static void put_line_name(struct buf *b, const struct table *t, const struct tab
 	}
 }
 
-static void add_row(struct history *h, const struct table *t, const struct table_row *r,
+/* `room`: false for a row whose figures get no lines. */
+static void add_row(struct history *h, const struct table *t, const struct table_row *r, bool room,
 		    struct buf *name, struct buf *scratch)
 {
 	size_t n;
@@ -142,7 +143,7 @@ static void add_row(struct history *h, const struct table *t, const struct table
 		table_cell(&x, t, &c[i], r, scratch);
 		if (isnan(x.e.v))
 			continue;
-		s = line_of(h, t->form->name, buf_str(name), &c[i]);
+		s = room ? line_of(h, t->form->name, buf_str(name), &c[i]) : NULL;
 		h->left_out += !s;
 		if (!s)
 			continue;
@@ -199,12 +200,8 @@ void history_add(struct history *h, const struct document *d)
 
 		if (!strcmp(t->form->name, "head"))
 			add_interval(h, t, &scratch);
-		for (size_t k = 0; is_of_places(t) && table_next(t, &r); k++) {
-			if (k < HISTORY_LINES)
-				add_row(h, t, &r, &name, &scratch);
-			else
-				h->left_out++;
-		}
+		for (size_t k = 0; is_of_places(t) && table_next(t, &r); k++)
+			add_row(h, t, &r, k < HISTORY_LINES, &name, &scratch);
 	}
 	h->n_intervals++;
 	buf_free(&name);
