@@ -20,17 +20,42 @@ struct writer {
 	struct buf scratch, word, group, safe;
 };
 
-/* The name as the table shows it. */
-static const char *folded_md(struct writer *w, const struct table_column *c, const char *text)
+static const char *md_tail_of(const struct table_cell *x)
 {
-	const char *name;
+	return cell_has(x) && x->tail ? x->tail : "";
+}
 
-	if (w->wide || !table_names_things(c))
-		return text;
+/* The name without its tail, which is not cut off. */
+static const char *safe_md_name(struct writer *w, const struct table_cell *x)
+{
+	buf_reset(&w->word);
+	if (*md_tail_of(x))
+		buf_puts(&w->word, x->text);
+	else
+		cell_put(&w->word, x);
 	buf_reset(&w->safe);
-	text_put_safe(&w->safe, text, false);
-	name = folds_get(&w->folds, buf_str(&w->safe), 0);
-	return strcmp(name, buf_str(&w->safe)) != 0 ? name : text;
+	text_put_safe(&w->safe, buf_str(&w->word), false);
+	return buf_str(&w->safe);
+}
+
+static void put_md_text(struct writer *w, const struct table_column *c, const struct table_cell *x)
+{
+	const char *name = NULL;
+
+	if (!w->wide && table_names_things(c)) {
+		const char *whole = safe_md_name(w, x);
+
+		name = folds_get(&w->folds, whole, strlen(md_tail_of(x)));
+		name = strcmp(name, whole) != 0 ? name : NULL;
+	}
+	buf_reset(&w->word);
+	if (name) {
+		buf_puts(&w->word, name);
+		buf_puts(&w->word, md_tail_of(x));
+	} else {
+		cell_put(&w->word, x);
+	}
+	text_put_markdown(w->out, buf_str(&w->word));
 }
 
 static void see_md_names(struct writer *w, const struct table *t)
@@ -45,11 +70,7 @@ static void see_md_names(struct writer *w, const struct table *t)
 			if (!w->shown[i] || !table_names_things(&c[i]))
 				continue;
 			table_cell(&x, t, &c[i], &r, &w->scratch);
-			buf_reset(&w->word);
-			cell_put(&w->word, &x);
-			buf_reset(&w->safe);
-			text_put_safe(&w->safe, buf_str(&w->word), false);
-			folds_add(&w->folds, buf_str(&w->safe), 0);
+			folds_add(&w->folds, safe_md_name(w, &x), strlen(md_tail_of(&x)));
 		}
 	folds_settle_page(&w->folds);
 }
@@ -62,15 +83,13 @@ static void put_md_cell(struct writer *w, const struct table *t, size_t i,
 	struct table_cell x;
 
 	table_cell(&x, t, c, r, &w->scratch);
-	buf_reset(&w->word);
-	cell_put(&w->word, &x);
 	/* leading blanks do not survive in a cell */
 	for (unsigned k = 0; k < x.indent && k < INDENT_MAX; k++)
 		buf_puts(w->out, "&nbsp;&nbsp;");
 	if (x.kind == T_TEXT || x.kind == T_LIST)
-		text_put_markdown(w->out, folded_md(w, c, buf_str(&w->word)));
+		put_md_text(w, c, &x);
 	else
-		buf_puts(w->out, buf_str(&w->word));
+		cell_put(w->out, &x);
 	if (!(c->flags & C_ERROR))
 		return;
 	buf_reset(&w->word);

@@ -221,6 +221,41 @@ static void names_differ(void **state)
 	buf_free(&b);
 }
 
+/* A name of C, of which only the end can be dropped. */
+static void tail_stays(void **state)
+{
+	static const struct place place = {
+		.name = "a_function_of_c_whose_name_is_longer_than_a_column_of_a_page"
+	};
+	static const struct table_column columns[] = {
+		{ "label", "label", T_TEXT, C_FLEX, NULL, "with a tail", .get = label_get },
+	};
+	static const struct table_form tail_form = { "tail", NULL, TABLE_MAIN,
+						     TABLE_COLUMNS(columns) };
+	static const struct table_form *const one[] = { &tail_form };
+	static const struct document_form tail_document = { "tail", 1, one, 1, NULL, 0 };
+	const struct table t = {
+		.form = &tail_form, .array = &place, .stride = sizeof(place), .n = 1
+	};
+	struct show s = { .separator = ',' };
+	struct buf b = BUF_INIT;
+	struct err err = ERR_INIT;
+	struct document d;
+
+	(void)state;
+	assert_int_equal(show_choose(&s, &tail_document, "markdown", NULL, &err), 0);
+	document_open(&d, &tail_document, NULL);
+	document_table(&d, &t);
+	assert_int_equal(document_write(&b, &d, &s, &err), 0);
+	document_close(&d);
+	assert_string_equal(
+		buf_str(&b),
+		"| label |\n|---|\n"
+		"| a\\_function\\_of\\_c\\_whose\\_name\\_is\\_longer\\_than\\_\xe2\x80\xa6+0x1a "
+		"|\n\n");
+	buf_free(&b);
+}
+
 static void csv(void **state)
 {
 	struct buf b = BUF_INIT;
@@ -593,7 +628,7 @@ int main(void)
 		cmocka_unit_test(html),	  cmocka_unit_test(term),
 		cmocka_unit_test(narrow), cmocka_unit_test(refusals),
 		cmocka_unit_test(pieces), cmocka_unit_test(errors),
-		cmocka_unit_test(fields),
+		cmocka_unit_test(fields), cmocka_unit_test(tail_stays),
 	};
 
 	return cmocka_run_group_tests_name("show/formats", tests, NULL, NULL);
