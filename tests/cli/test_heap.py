@@ -681,6 +681,10 @@ for name, data in junk.items():
     t.ok(p.returncode == 0 and sum(o["samples"] for o in json.loads(p.stdout)["objects"]) == 100, "a log of %s: read as far as it is one" % name, p.stderr)
 
 # ---- record ----
+p = subprocess.run([CYCLADE, "record", "--heap", "-e", "page-faults:u", "-o", "small.data", "--", "./full"], capture_output=True, text=True, preexec_fn=small,
+                   check=False)
+if p.returncode == 0:
+    t.ok(re.search(r"--heap: \d\d\d,\d\d\d allocations or releases were not logged", p.stderr), "record: what is not logged is reported at the end", p.stderr)
 build("faults", """
 NOINLINE char *buffer(size_t n) { return malloc(n); }
 int main(void) { for (int i = 0; i < 8; i++) memset(buffer(100000), 1, 100000); return 0; }""", head=TOUCH)

@@ -143,12 +143,14 @@ struct taking {
 	struct buf *b;
 	uint8_t *room; /* of a chunk */
 	bool full;
+	uint64_t not_logged; /* calls */
 };
 
 /* Chunk by chunk, without the holes: the program may have damaged its log. */
 static void add_log(struct taking *t, int fd)
 {
 	uint64_t at = 0;
+	struct heap_chunk c;
 	off_t data;
 
 	while (at < HEAP_FILE_MOST && (data = lseek(fd, (off_t)at, SEEK_DATA)) >= 0) {
@@ -165,6 +167,10 @@ static void add_log(struct taking *t, int fd)
 			return;
 		}
 		t->r->heap_charged += t->b->len - had;
+		if (size) {
+			memcpy(&c, t->room, sizeof(c));
+			t->not_logged += c.not_logged;
+		}
 	}
 }
 
@@ -185,7 +191,7 @@ static void add_logs(struct sampling *r, struct buf *b)
 	struct taking t = { .r = r, .b = b, .room = malloc(HEAP_CHUNK_MOST) };
 	struct dirent **v = NULL;
 	int n = t.room ? scandir(r->heap_dir, &v, is_log, by_heap_file_name) : -1;
-	char path[4096];
+	char path[4096], calls[NUM_MAX];
 
 	b->failed |= n < 0;
 	for (int i = 0; i < n; i++) {
@@ -201,6 +207,11 @@ static void add_logs(struct sampling *r, struct buf *b)
 			"--heap: the logs would take more than a quarter of the memory: what is "
 			"beyond %zu MB is left out; --heap=16 logs one small object of 16",
 			r->heap_charged >> 20);
+	if (t.not_logged)
+		measure_news(&r->opts,
+			     "--heap: %s allocations or releases were not logged: the log had no "
+			     "room",
+			     num_exact(calls, t.not_logged));
 }
 
 bool sampling_heap_logs(struct sampling *r, struct buf *b)
