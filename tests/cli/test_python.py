@@ -179,6 +179,7 @@ def others(t, name, python):
         t.skip("run --python shows functions", "a sanitizer's build may be too slow for frames in time")
     else:
         t.ok(not r.returncode and "script.py" in r.stdout + r.stderr, "run --python shows functions", r.stdout + r.stderr)
+    t.ok("record --wait -- " not in r.stdout + r.stderr, "and the command for waits has --python", r.stdout + r.stderr)
     p = record("-o", "no.data", "--", "sh", "-c", "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done")
     t.ok(not p.returncode and "no process ran CPython" in p.stderr, "without Python, it is reported", p.stderr)
 

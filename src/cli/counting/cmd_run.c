@@ -188,7 +188,9 @@ static void find_steps(struct steps *s, const struct run_summary *o, bool waited
 	if (waited) {
 		if (o->waits.w)
 			add_step(s, "report --wait", file, "", "who waited, and how long");
-		add_program(s, o, "record --wait", "where it waited, who woke it: report --wait");
+		add_program(s, o,
+			    o->cli->opt.measure.python ? "record --wait --python" : "record --wait",
+			    "where it waited, who woke it: report --wait");
 	}
 	if (!chains && o->res->samples)
 		add_program(s, o, "run -g", "who called it");
