@@ -29,8 +29,8 @@ struct runtime {
 struct runtime_found {
 	const struct runtime *runtime; /* NULL: code of a process that has none we know */
 	uint32_t pid;		       /* the process with most of it */
-	size_t pids;
-	uint64_t period; /* of those samples */
+	size_t pids;		       /* processes that made the code; of an interpreter 1 */
+	uint64_t period;	       /* of those samples */
 	double share;
 };
 

@@ -127,7 +127,8 @@ static void add_found(struct runtime_found *out, size_t *n, const struct runtime
 	for (size_t i = 0; i < *n; i++)
 		if (out[i].runtime == f->runtime) {
 			out[i].period += f->period;
-			out[i].pids++;
+			/* a process may run several files of an interpreter */
+			out[i].pids += !f->runtime || !f->runtime->interpreted;
 			if (f->period > most[i]) {
 				most[i] = f->period;
 				out[i].pid = f->pid;
