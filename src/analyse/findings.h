@@ -78,7 +78,7 @@ struct finding {
 	const char *thread;	     /* NULL: of several */
 	uint32_t tid;		     /* of that thread */
 	const char *object;	     /* waited for, a system call, a runtime; NULL: not known */
-	const char *file;	     /* the line of `at` with most of it; NULL: not known */
+	const char *file;	     /* where `at` begins, waits, or shares; NULL: not known */
 	uint32_t line;
 	enum wait_reason reason; /* of waits */
 	uint64_t threads, times;

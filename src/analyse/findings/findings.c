@@ -157,6 +157,23 @@ void finding_add(struct finding_work *w, struct finding *f, double least)
 	vec_xpush(&w->found, *f);
 }
 
+void finding_line(struct finding *f, const struct finding_work *w, uint32_t image, uint64_t addr)
+{
+	struct images *set = w->in->images;
+	const struct source *src = set && image != IMAGE_NONE ? source_of(set, image, NULL) : NULL;
+	struct source_inline outer;
+	struct source_line line;
+	uint64_t vaddr;
+
+	if (!src || !image_to_vaddr(set, image, addr, &vaddr))
+		return;
+	line = source_inlines(src, vaddr, &outer, 1) ? outer.at : source_line(src, vaddr);
+	if (!line.file || !line.line)
+		return;
+	f->file = arena_xstrdup(&w->out->a, line.file);
+	f->line = line.line;
+}
+
 /* Returns true if the recorder started a program, and recorded no others: whatever that waited for,
  * it waited on its own account. Of a command line without "--" the program's words are looked at,
  * too. */

@@ -45,6 +45,10 @@ struct spots { /* most first */
 /* Adds it if its lower end is at least `least` of its whole. */
 void finding_add(struct finding_work *w, struct finding *f, double least);
 
+/* Fills in the source file and line of an address; of code that is inlined there, the line of its
+ * call. */
+void finding_line(struct finding *f, const struct finding_work *w, uint32_t image, uint64_t addr);
+
 void findings_samples(struct finding_work *w);
 void findings_chains(struct finding_work *w);
 void findings_account(struct finding_work *w, const struct spots *s);

@@ -83,21 +83,8 @@ static void set_share(struct finding *f, const struct tally *part, const struct 
 /* The line where the function begins. */
 static void set_line(struct finding *f, const struct finding_work *w, const struct spot *x)
 {
-	const struct symbol *s = x->row->symbol;
-	const struct source *src;
-	struct source_line line;
-	uint64_t vaddr;
-
-	if (!s || x->row->image == IMAGE_NONE || !w->in->images)
-		return;
-	src = source_of(w->in->images, x->row->image, NULL);
-	if (!src || !image_to_vaddr(w->in->images, x->row->image, s->start, &vaddr))
-		return;
-	line = source_line(src, vaddr);
-	if (!line.file || !line.line)
-		return;
-	f->file = arena_xstrdup(&w->out->a, line.file);
-	f->line = line.line;
+	if (x->row->symbol)
+		finding_line(f, w, x->row->image, x->row->symbol->start);
 }
 
 static struct finding finding_of_spot(struct finding_work *w, const struct spot *x)

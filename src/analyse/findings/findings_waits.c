@@ -343,23 +343,13 @@ static void set_call(struct finding *f, struct finding_work *w, const struct wai
 	for (size_t i = 0; i < wait->n_things; i++) {
 		const struct wait_thing *t = &wait->thing[i];
 		const struct wait_line *l;
-		const struct source *src;
-		struct source_line line;
-		uint64_t vaddr;
 
 		if (t->reason != x->reason || t->object != x->object || !t->line)
 			continue;
 		l = &wait->line[t->line];
-		if (l->place != x->place || l->image == IMAGE_NONE || !w->in->images)
+		if (l->place != x->place || l->image == IMAGE_NONE)
 			continue;
-		src = source_of(w->in->images, l->image, NULL);
-		if (!src || !image_to_vaddr(w->in->images, l->image, l->addr, &vaddr))
-			return;
-		line = source_line(src, vaddr);
-		if (!line.file || !line.line)
-			return;
-		f->file = arena_xstrdup(&w->out->a, line.file);
-		f->line = line.line;
+		finding_line(f, w, l->image, l->addr);
 		return;
 	}
 }
