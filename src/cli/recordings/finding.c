@@ -89,10 +89,13 @@ static void begin_parts(struct finding_out *x, const struct result_ask *ask, str
 			const struct profile_opts *po)
 {
 	const struct recording *r = ask->r;
+	struct profile_opts chains = *po;
 	struct err why = ERR_INIT;
 
+	if (x->rows && (!po->max_stack || po->max_stack > FINDINGS_DEEP))
+		chains.max_stack = FINDINGS_DEEP;
 	if (x->event != SIZE_MAX && !(ask->bases && ask->bases->cube) &&
-	    cube_begin(&x->own_cube, pass, r->rec, r->spaces, po, x->event, &why))
+	    cube_begin(&x->own_cube, pass, r->rec, r->spaces, &chains, x->event, &why))
 		err_clear(&why);
 	begin_sharing(x, ask, pass);
 	if (x->given || ask->cli->opt.cpu || !wait_able(r->rec))

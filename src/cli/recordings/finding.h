@@ -15,6 +15,8 @@
 
 /* Samples of a recording, some 0.3 us each: with more, findings are those of --findings alone. */
 #define FINDINGS_CHEAP 50000
+/* Frames of a chain, beside other results: causes are near the innermost one. */
+#define FINDINGS_DEEP 64
 
 bool findings_are_cheap(const struct recording *r);
 struct finding_given {			 /* what is made already, or made beside */
