@@ -145,6 +145,8 @@ QEMU, PLUGIN = emulator("x86_64"), os.environ.get("INSNS_PLUGIN", "")
 EMULATED = bool(QEMU and os.path.exists(PLUGIN))
 
 
+# QEMU and valgrind count each byte of rep movs and rep stos as an instruction, of which a CPU does 32 and more at once.
+os.environ["GLIBC_TUNABLES"] = "glibc.cpu.x86_rep_movsb_threshold=0x40000000:glibc.cpu.x86_rep_stosb_threshold=0x40000000"
 printed = {}  # program: bytes, of its last run
 
 
