@@ -294,6 +294,17 @@ void cell_put(struct buf *b, const struct table_cell *x)
 	}
 }
 
+/* Deep call trees have 40,000 of them: not by printf. */
+static void put_half(struct buf *b, double half, const char *unit)
+{
+	char n[NUM_MAX];
+
+	(void)num_fixed(n, half, 1);
+	buf_puts(b, "+-");
+	buf_puts(b, n);
+	buf_puts(b, unit);
+}
+
 /* In % of the value; of 0 as it is. */
 static void put_relative(struct buf *b, const struct estimate *e, enum table_kind kind)
 {
@@ -310,7 +321,7 @@ static void put_relative(struct buf *b, const struct estimate *e, enum table_kin
 	else if (share >= 0.9995)
 		buf_puts(b, "+-100 %+");
 	else
-		buf_printf(b, "+-%.1f %%", 100 * share);
+		put_half(b, 100 * share, " %");
 }
 
 static void put_points(struct buf *b, double half)
@@ -318,7 +329,7 @@ static void put_points(struct buf *b, double half)
 	if (half < 0.0005)
 		buf_puts(b, "+-<0.1");
 	else
-		buf_printf(b, "+-%.1f", 100 * half);
+		put_half(b, 100 * half, "");
 }
 
 void cell_put_error(struct buf *b, const struct table_cell *x)
