@@ -198,7 +198,8 @@ void findings_threads(struct finding_work *w)
 		workers_of_wait(&o, in->wait);
 	else if (in->cube && in->cube->width)
 		workers_of_cube(&o, in->cube);
-	qsort(o.v, o.n, sizeof(*o.v), by_until);
+	if (o.n)
+		qsort(o.v, o.n, sizeof(*o.v), by_until);
 	for (size_t i = 0, k; i < o.n; i = k) {
 		for (k = i; k < o.n && o.v[k].pid == o.v[i].pid; k++)
 			;
