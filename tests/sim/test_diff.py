@@ -22,7 +22,7 @@ t = Tap()
 
 def recorded(where, machine, program, n):
     path = os.path.join(where, "%s-%s-%d" % (machine, program, n))
-    p = run_on(machine, program, CYCLADE, "run", "-q", *SYSROOT, "--data", path, "--", SPIN, "60" if program == "even" else "150")
+    p = run_on(machine, program, CYCLADE, "run", "-q", *SYSROOT, "--data", path, "--", SPIN, "200" if program == "even" else "500")  # several slices each, on a busy machine, too
     return path if p.returncode == 0 else None
 
 

@@ -119,10 +119,13 @@ def waited(expr, enough, seconds=60):
 
 
 def totals():
-    """The seconds of the first monitor, and the bytes of each socket's memory."""
-    with urllib.request.urlopen(where[0] + "metrics", timeout=60) as r:
-        text = r.read().decode()
-    found = [float(x) for x in re.findall(r"^cyclade_socket_dram_bytes_total{[^}]*} (\S+)$", text, re.M)]
+    """The seconds of the first monitor, and the bytes of each socket's memory: of an interval in which they were counted."""
+    until, found = time.monotonic() + 60, []
+    while not found and time.monotonic() < until:
+        with urllib.request.urlopen(where[0] + "metrics", timeout=60) as r:
+            text = r.read().decode()
+        found = [float(x) for x in re.findall(r"^cyclade_socket_dram_bytes_total{[^}]*} (\S+)$", text, re.M)]
+        time.sleep(0 if found else 0.2)
     return [float(re.search(r"^cyclade_monitor_time_seconds (\S+)$", text, re.M)[1]), *found]
 
 
