@@ -141,7 +141,7 @@ def over(r, other, words, where, n):
     if p.returncode and not err.startswith("cyclade: "):
         return "exit %d without a message: %s" % (p.returncode, err[:500])
     if not p.returncode and words[0] == "view":
-        out = err[9:].split("\n")[0].split(": ")[0]  # it says where the page is, and how large
+        out = re.split(r":\s", err[9:])[0]  # it says where the page is, and how large
     empty_is_fine = {"folded", "--folded"} & set(words)  # no samples, no lines
     if not p.returncode and not p.stdout and not os.path.exists(out) and not empty_is_fine:
         return "exit 0 and nothing written: %s" % err[:500]

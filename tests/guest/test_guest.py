@@ -210,7 +210,8 @@ for scene, reason in (("quota", "preempted"), ("quota_cpus", "throttled")):
     doc = json.loads(g.out(scene + ".report") or "{}")
     sums = {r["reason"]: r for r in doc.get("reasons", [])}
     theirs, ours = stat.get("throttled_usec", 0) / 1e6, sums.get(reason, {"seconds": 0, "waits": 0})
-    t.ok(stat.get("nr_throttled", 0) >= 4 and theirs > 0.25, "%s: the kernel throttled the cgroup" % scene, stat)
+    # for 80 ms each time, but the first: its period has begun before
+    t.ok(stat.get("nr_throttled", 0) >= 4 and theirs > 0.23, "%s: the kernel throttled the cgroup" % scene, stat)
     t.ok(abs(ours["seconds"] - theirs) <= 0.01 * theirs + 2e-3, "%s: %s for as long as the kernel says" % (scene, reason), (theirs, sums))
     near("%s: that often" % scene, ours["waits"], stat.get("nr_throttled", 0), 2 if reason == "throttled" else 20)
     running = sums.get("running", {"seconds": 0})["seconds"]
