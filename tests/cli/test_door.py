@@ -253,7 +253,9 @@ def others_of_json(words, out):
 
 def others_of_page(words, out):
     page = Page(words[words.index("--html") + 1])
-    return sorted(json.dumps((name, row), sort_keys=True) for document in page.data["documents"] for name, table in page.result(document).items()
+    # findings have shares of the whole, which the programs under attack are part of
+    documents = [x for x in page.data["documents"] if x["view"] != "findings"]
+    return sorted(json.dumps((name, row), sort_keys=True) for document in documents for name, table in page.result(document).items()
                   if isinstance(table, list) for row in table if isinstance(row, dict) and {"other", "busy"} & {x for x in row.values() if isinstance(x, str)})
 
 

@@ -47,7 +47,37 @@ static void check(const struct cube *c)
 	hold(samples == c->samples && period == c->period && c->folded <= samples);
 }
 
-/* The one number of a frame's row is the place of its name among the texts. */
+static void check_place(double at, int n)
+{
+	hold(at >= 0 && at < n);
+}
+
+/* Cells of a column, in any of its forms, are places of texts. */
+static void check_cells(const cJSON *cells, int n)
+{
+	const cJSON *x, *deltas, *list;
+	double at = 0;
+
+	while ((x = cJSON_GetObjectItemCaseSensitive(cells, "of")))
+		cells = x;
+	deltas = cJSON_GetObjectItemCaseSensitive(cells, "deltas");
+	x = cJSON_GetObjectItemCaseSensitive(cells, "same");
+	if (x) {
+		hold(cJSON_IsNumber(x));
+		check_place(x->valuedouble, n);
+		return;
+	}
+	list = deltas ? deltas : cells;
+	hold(cJSON_IsArray(list));
+	cJSON_ArrayForEach(x, list)
+	{
+		hold(cJSON_IsNumber(x));
+		at = deltas ? at + x->valuedouble : x->valuedouble;
+		check_place(at, n);
+	}
+}
+
+/* The first cell of a frame is the place of its name among the texts. */
 static void check_texts(const cJSON *page, const struct cube *c)
 {
 	const cJSON *texts = cJSON_GetObjectItemCaseSensitive(page, "strings"), *row;
@@ -56,12 +86,21 @@ static void check_texts(const cJSON *page, const struct cube *c)
 
 	hold(cJSON_IsArray(texts) && cJSON_IsObject(cube));
 	cube = cJSON_GetObjectItemCaseSensitive(cube, "frames");
+	if (cJSON_IsObject(cube)) {
+		row = cJSON_GetObjectItemCaseSensitive(cube, "n");
+		hold(cJSON_IsNumber(row) && row->valuedouble == (double)c->n_frames);
+		row = cJSON_GetObjectItemCaseSensitive(cube, "columns");
+		hold(cJSON_GetArraySize(row) > 0);
+		check_cells(cJSON_GetArrayItem(row, 0), n);
+		return;
+	}
 	hold((size_t)cJSON_GetArraySize(cube) == c->n_frames);
 	cJSON_ArrayForEach(row, cube)
 	{
 		const cJSON *at = cJSON_GetArrayItem(row, 0);
 
-		hold(cJSON_IsNumber(at) && at->valueint >= 0 && at->valueint < n);
+		hold(cJSON_IsNumber(at));
+		check_place(at->valuedouble, n);
 	}
 }
 
