@@ -11,6 +11,12 @@
 #include "analyse/cube.h"
 #include "show/document.h"
 
+/* In tables of cubes and timelines; -1: none. */
+static inline int64_t cube_or_none(uint32_t n)
+{
+	return n == CUBE_NONE ? -1 : (int64_t)n;
+}
+
 extern const struct document_form cube_document, wall_cube_document;
 /* Cube and name must outlive the document. */
 /* event: the samples' (NULL: none); unit: that of its period, "ns" for time of threads. */

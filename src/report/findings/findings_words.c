@@ -49,6 +49,23 @@ static void put_place(struct buf *b, const struct finding *f)
 		buf_printf(b, " (%s)", path_base(f->at.dso));
 }
 
+static void put_place_if_known(struct buf *b, const char *before, const struct finding *f)
+{
+	if (!f->at.function)
+		return;
+	buf_puts(b, before);
+	put_place(b, f);
+}
+
+/* ", 12 points of it in work() (a.c:7)" */
+static void put_points_of_place(struct buf *b, const struct finding *f)
+{
+	if (!f->at.function)
+		return;
+	buf_printf(b, ", %.0f points of it in ", 100 * f->at.share);
+	put_place(b, f);
+}
+
 static const char *reason_words(enum wait_reason reason)
 {
 	static const char *const words[WAIT_REASONS] = {
@@ -93,10 +110,7 @@ static void put_lock(struct buf *b, const struct finding *f)
 		   num_seconds(time, (double)f->time / 1e9));
 	if (f->object)
 		buf_printf(b, " '%s'", f->object);
-	if (f->at.function) {
-		buf_puts(b, " in ");
-		put_place(b, f);
-	}
+	put_place_if_known(b, " in ", f);
 }
 
 static void put_wait(struct buf *b, const struct finding *f)
@@ -111,10 +125,7 @@ static void put_wait(struct buf *b, const struct finding *f)
 	buf_printf(b, " waited for %s", reason_words(f->reason));
 	if (f->object)
 		buf_printf(b, ", %s,", f->object);
-	if (f->at.function) {
-		buf_puts(b, " in ");
-		put_place(b, f);
-	}
+	put_place_if_known(b, " in ", f);
 }
 
 static void put_late(struct buf *b, const struct finding *f)
@@ -128,10 +139,7 @@ static void put_late(struct buf *b, const struct finding *f)
 		   num_seconds(time, (double)f->time / 1e9),
 		   num_seconds(all, (double)f->length / 1e9), f->thread ? f->thread : "", f->tid,
 		   num_exact(n, f->threads));
-	if (f->at.function) {
-		buf_puts(b, ", in ");
-		put_place(b, f);
-	}
+	put_place_if_known(b, ", in ", f);
 }
 
 static void put_kernel(struct buf *b, const struct findings_view *v, const struct finding *f)
@@ -141,13 +149,9 @@ static void put_kernel(struct buf *b, const struct findings_view *v, const struc
 	if (f->object && f->caller.share > 0) {
 		buf_printf(b, ", %.0f points of it for %s%s", 100 * f->caller.share, f->object,
 			   strchr(f->object, ' ') ? "" : "()");
-		if (f->at.function) {
-			buf_puts(b, " by ");
-			put_place(b, f);
-		}
-	} else if (f->at.function) {
-		buf_printf(b, ", %.0f points of it in ", 100 * f->at.share);
-		put_place(b, f);
+		put_place_if_known(b, " by ", f);
+	} else {
+		put_points_of_place(b, f);
 	}
 }
 
@@ -172,10 +176,7 @@ static void put_cause(struct buf *b, const struct finding *f)
 		   : f->kind == FINDING_MISPREDICTS ? "are lost to mispredicted branches:"
 						    : "are stalled:",
 		   f->object);
-	if (f->at.function) {
-		buf_printf(b, ", %.0f points of it in ", 100 * f->at.share);
-		put_place(b, f);
-	}
+	put_points_of_place(b, f);
 }
 
 static void put_sharing(struct buf *b, const struct finding *f)
@@ -189,10 +190,7 @@ static void put_sharing(struct buf *b, const struct finding *f)
 		   num_exact(n, f->threads));
 	if (f->object)
 		buf_printf(b, ": '%s'", f->object);
-	if (f->at.function) {
-		buf_puts(b, ", in ");
-		put_place(b, f);
-	}
+	put_place_if_known(b, ", in ", f);
 }
 
 static void put_hot(struct buf *b, const struct findings_view *v, const struct finding *f)

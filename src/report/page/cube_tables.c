@@ -6,17 +6,12 @@
 
 #define OF(type, member) TABLE_FIELD(struct type, member)
 
-static int64_t or_none(uint32_t n)
-{
-	return n == CUBE_NONE ? -1 : (int64_t)n;
-}
-
 #define ROW(type) const struct type *o = r->p
-TABLE_CELL(node_parent, ROW(cube_node); out->i = or_none(o->parent))
-TABLE_CELL(node_frame, ROW(cube_node); out->i = or_none(o->frame))
-TABLE_CELL(cell_cpu, ROW(cube_cell); out->i = or_none(o->cpu))
-TABLE_CELL(thread_pid, ROW(stack_thread); out->i = or_none(o->pid))
-TABLE_CELL(thread_tid, ROW(stack_thread); out->i = or_none(o->tid))
+TABLE_CELL(node_parent, ROW(cube_node); out->i = cube_or_none(o->parent))
+TABLE_CELL(node_frame, ROW(cube_node); out->i = cube_or_none(o->frame))
+TABLE_CELL(cell_cpu, ROW(cube_cell); out->i = cube_or_none(o->cpu))
+TABLE_CELL(thread_pid, ROW(stack_thread); out->i = cube_or_none(o->pid))
+TABLE_CELL(thread_tid, ROW(stack_thread); out->i = cube_or_none(o->tid))
 struct cube_of {
 	const char *event, *unit;
 };

@@ -3,23 +3,19 @@
  * A timeline as tables (FORMAT.md). Of tracks each has its moments and spans, one after another.
  */
 #include "analyse/wait.h"
+#include "report/cube_view.h"
 #include "report/timeline_view.h"
 
 #define OF(type, member) TABLE_FIELD(struct type, member)
 
-static int64_t known(uint32_t n)
-{
-	return n == CUBE_NONE ? -1 : (int64_t)n;
-}
-
 #define ROW(type) const struct type *o = r->p
-TABLE_CELL(track_pid, ROW(timeline_track); out->i = known(o->pid))
-TABLE_CELL(track_tid, ROW(timeline_track); out->i = known(o->tid))
-TABLE_CELL(track_cpu, ROW(timeline_track); out->i = known(o->cpu))
-TABLE_CELL(moment_node, ROW(timeline_moment); out->i = known(o->node))
+TABLE_CELL(track_pid, ROW(timeline_track); out->i = cube_or_none(o->pid))
+TABLE_CELL(track_tid, ROW(timeline_track); out->i = cube_or_none(o->tid))
+TABLE_CELL(track_cpu, ROW(timeline_track); out->i = cube_or_none(o->cpu))
+TABLE_CELL(moment_node, ROW(timeline_moment); out->i = cube_or_none(o->node))
 TABLE_CELL(mark_kind, ROW(timeline_mark); out->text = timeline_kinds[o->kind])
-TABLE_CELL(mark_pid, ROW(timeline_mark); out->i = known(o->pid))
-TABLE_CELL(mark_tid, ROW(timeline_mark); out->i = known(o->tid))
+TABLE_CELL(mark_pid, ROW(timeline_mark); out->i = cube_or_none(o->pid))
+TABLE_CELL(mark_tid, ROW(timeline_mark); out->i = cube_or_none(o->tid))
 TABLE_CELL(reason_state, ROW(wait_reason_row); out->text = wait_state_name(o->state))
 
 static const struct table_column head_columns[] = {
