@@ -14,21 +14,9 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import account_made  # noqa: E402
 import gen  # noqa: E402
 import student  # noqa: E402
+from diffs_made import MEANS, NAMES, PERIOD, draw  # noqa: E402
 from tables import walk  # noqa: E402
 from tap import Tap, run  # noqa: E402
-
-PERIOD = 100003
-NAMES = ["hot", "warm", "cool", "cold"] + ["f%d" % i for i in range(16)]
-MEANS = dict(zip(NAMES, [800, 500, 200, 80] + [30 - i for i in range(16)]))
-
-
-def poisson(rng, mean):
-    if mean > 500:  # close enough, and quick
-        return max(0, round(rng.gauss(mean, math.sqrt(mean))))
-    n, p, end = 0, rng.random(), math.exp(-mean)
-    while p > end:
-        n, p = n + 1, p * rng.random()
-    return n
 
 
 class Program:
@@ -65,10 +53,6 @@ def diff(*words):
 
 def moved(doc):
     return [r for t in ("totals", "tree", "rows") for r in doc[t] if r["verdict"] in ("moved", "new", "gone")]
-
-
-def draw(rng, means, **factor):
-    return {k: poisson(rng, v * factor.get(k, 1)) for k, v in means.items()}
 
 
 def test_nothing(t, d):
