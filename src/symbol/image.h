@@ -124,6 +124,8 @@ const char *image_path(const struct images *set, uint32_t id);
  * images_tell_apart() was called, files of one base name whose code differs have different names
  * (image_apart.c). */
 const char *image_name(const struct images *set, uint32_t id);
+/* A name of the C library, of its threads or loader, or of the vdso: what programs call to wait. */
+bool image_name_is_libc(const char *name);
 /* The images of this name, one after the other: the first one after `after` (IMAGE_NONE: of all);
  * IMAGE_NONE: there is none any more. Knows the images that images_tell_apart() has seen. */
 uint32_t image_named(const struct images *set, const char *name, uint32_t after);

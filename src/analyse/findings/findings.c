@@ -31,14 +31,12 @@ static bool begins_with(const char *s, const char *const *list, size_t n)
 
 static bool is_system(const char *dso)
 {
-	static const char *const names[] = {
-		"libc.so",   "libc-2",	     "libpthread",  "ld-linux",	      "ld-musl",
-		"libc.musl", "libstdc++.so", "libc++.so",   "libc++abi",      "libm.so",
-		"libm-2",    "libgcc_s",     "libjemalloc", "libtcmalloc",    "libmimalloc",
-		"ld-2",	     "ld64.so",	     "[vdso]",	    "libcyclade_heap"
-	};
+	static const char *const names[] = { "libstdc++.so", "libc++.so",   "libc++abi",
+					     "libm.so",	     "libm-2",	    "libgcc_s",
+					     "libjemalloc",  "libtcmalloc", "libmimalloc",
+					     "ld-2",	     "ld64.so",	    "libcyclade_heap" };
 
-	return BEGINS_WITH(dso, names);
+	return image_name_is_libc(dso) || BEGINS_WITH(dso, names);
 }
 
 /* Without the prefixes of glibc's internal names. */

@@ -248,17 +248,8 @@ void wait_objects(struct wait_work *k)
 /* A library whose functions wait for others: its own lines are not what is asked for. */
 static bool is_library(const struct wait_work *k, uint32_t image)
 {
-	static const char *const names[] = { "libc.so",	 "libc-2",  "libpthread",
-					     "ld-linux", "ld-musl", "libc.musl" };
-	const char *name;
-
-	if (image == IMAGE_NONE)
-		return false;
-	name = path_base(image_name(spaces_images(k->sp), image));
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (!strncmp(name, names[i], strlen(names[i])))
-			return true;
-	return !strcmp(name, "[vdso]");
+	return image != IMAGE_NONE &&
+	       image_name_is_libc(path_base(image_name(spaces_images(k->sp), image)));
 }
 
 /* Frames of each chain, innermost first. */

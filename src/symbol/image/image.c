@@ -255,6 +255,17 @@ const char *image_name(const struct images *set, uint32_t id)
 	return set->image.v[id]->name;
 }
 
+bool image_name_is_libc(const char *name)
+{
+	static const char *const begins[] = { "libc.so",  "libc-2",  "libpthread",
+					      "ld-linux", "ld-musl", "libc.musl" };
+
+	for (size_t i = 0; i < sizeof(begins) / sizeof(*begins); i++)
+		if (!strncmp(name, begins[i], strlen(begins[i])))
+			return true;
+	return !strcmp(name, "[vdso]");
+}
+
 /* ---- where it came from ----------------------------------------------------------------- */
 
 const char *image_origin(const struct images *set, uint32_t id)
