@@ -15,7 +15,8 @@
  * A CPU is busy while a recorded thread runs on it: all threads are recorded with -a only. Idle
  * CPUs are `wanted` while some recorded thread could run and had no CPU: bad placement; the rest of
  * the idle time is lack of work. Time in which the state of some thread is unknown is counted as
- * `unknown`, too.
+ * `unknown`, too: then at least so many ran, and at most those and all in doubt (`most`), but not
+ * more than there are CPUs. A recording in which more ran than that is wrong (`beyond`).
  *
  * Errors of shares: error_bar.h. Costs: a sort of the spans, one pass over the samples.
  */
@@ -37,6 +38,7 @@ struct parallel_function {
 struct parallel_level { /* by number of running threads */
 	uint64_t time;
 	uint64_t wanting; /* of it while threads waited for a CPU */
+	uint64_t unknown; /* of it while more may have run */
 };
 
 struct parallel_cpu {
@@ -69,7 +71,10 @@ struct parallel {
 	struct wait_place *place;
 	size_t n_places;
 	uint64_t unknown; /* ns */
+	uint64_t beyond;  /* ns in which more threads ran than the machine has CPUs */
+	double most;	  /* sum over time of how many threads ran at most, ns */
 	bool whole;	  /* whole CPUs were recorded */
+	size_t some;	  /* so many of them, not all that the machine has; 0: all */
 };
 
 struct pass;

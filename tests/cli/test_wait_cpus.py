@@ -77,6 +77,46 @@ for last in (False, True):
     p = doc_of("late.data", "--concurrency")
     t.ok(p["cpus"][0]["busy_share"] < 0.01, name + "the CPU was idle", p["cpus"])
 
+# How many threads ran is not known while that of some is not: at least and at most so many, and not more than there are CPUs
+m = Made([b"work"])
+m.on(1000, 7)
+m.on(1000, 8, cpu=1)
+m.off(2000, 8, cpu=1)
+m.on(3000, 9, cpu=1)
+m.off(4000, 9, cpu=1)
+m.off(5000, 9, cpu=1)           # who gave it the CPU is lost
+m.off(11000, 7)
+d, text = doc_of(m.write("doubt.data"), "--concurrency"), run("report", "--concurrency", "doubt.data").stdout
+t.equal([(r["running"], round(r["share"], 9), round(r["unknown_share"], 9)) for r in d["levels"]], [(1, 0.8, 0.1), (2, 0.2, 0)],
+        "concurrency: of each number of threads, when more may have run")
+t.equal((round(d["mean_running"], 9), round(d["most_running"], 9)), (1.2, 1.3), "... and the mean has both bounds")
+t.ok("1.20 to 1.30 threads ran" in text and "or more" in text, "... which people are told", text)
+m = Traced([b"schedule"])
+for i in range(1, 6):
+    m.traced(i * 1000000, 7, 1, 3)
+    m.traced(i * 1000000 + 1, 8, 1, 3)
+    m.traced(i * 1000000 + 2, 9, 1, 3)
+    m.traced(i * 1000000 + 3, 6, 1, 3)
+d = doc_of(m.write("most.data"), "--concurrency")
+t.ok(d["most_running"] <= 3, "... never more than the three CPUs, whatever is in doubt", d["most_running"])
+
+# More threads than CPUs, without the numbers of these: the records are wrong, and that is said
+m = Made([b"work"])
+for tid in range(7, 11):
+    m.on(1000, tid, cpu=0xffffffff)
+for tid in range(7, 11):
+    m.off(5000, tid, cpu=0xffffffff)
+d, text = doc_of(m.write("beyond.data"), "--concurrency"), run("report", "--concurrency", "beyond.data").stdout
+t.ok(round(d["beyond_seconds"] * 1e9) == 4000 and "more threads ran than there are CPUs" in text, "more threads than CPUs: said", text)
+
+# One of three CPUs was recorded, each event has one number: nobody knows what the others did
+m = Made([b"work"], wide=True)
+m.on(1000, 7)
+m.off(9000, 7)
+m.off(10000, 7)
+d, text = doc_of(m.write("some.data"), "--concurrency"), run("report", "--concurrency", "some.data").stdout
+t.ok([r["cpu"] for r in d["cpus"]] == [0] and {r["cpu"] for r in d["halted"]} <= {0} and "1 CPU only" in text, "CPUs that were not recorded are not idle", text)
+
 # Two threads are seen on a CPU, and no record says when the first left it
 m = Made([b"work"], wide=True)
 m.on(1000, 7)
@@ -207,10 +247,19 @@ if corpus and os.path.isdir(corpus):
     paths += [os.path.join(corpus, x) for x in sorted(os.listdir(corpus)) if os.path.getsize(os.path.join(corpus, x)) < 4000000]
 checked = {p: overlaps(p) for p in paths}
 wrong = {os.path.basename(p): x[:2] for p, x in checked.items() if x}
+
+
+def beyond(path):
+    """Time in which more threads ran than the machine has CPUs."""
+    p = run("report", "--concurrency", "-j", "-i", path)
+    return json.loads(p.stdout)["beyond_seconds"] if not p.returncode else 0
+
+
 if all(x is None for x in checked.values()):
     t.skip("all recordings", "built without SQL")
 else:
     t.equal(wrong, {}, "all recordings with switches: one thread at a time on a CPU")
+    t.equal([p for p, x in checked.items() if x is not None and beyond(p)], [], "... and no more threads than CPUs")
 os.chdir("/")
 shutil.rmtree(tmp)
 t.done()

@@ -415,7 +415,7 @@ static void put_halt_rows(struct halt_work *k)
 
 	for (uint32_t cpu = 0; cpu < h->n_cpus; cpu++) {
 		h->cpu[cpu] = halt_span_of(k, cpu, HALTED_INTERVALS);
-		if (!k->p->whole && !k->p->cpu[cpu].seen && !k->counted[cpu])
+		if ((!k->p->whole || k->p->some) && !k->p->cpu[cpu].seen && !k->counted[cpu])
 			continue;
 		if (h->cpu[cpu].by == HALTED_UNKNOWN || halt_length_of(k) < HALTED_INTERVALS ||
 		    (!k->p->cpu[cpu].seen && !k->counted[cpu])) {

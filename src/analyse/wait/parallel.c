@@ -77,6 +77,7 @@ struct cpu_now {
 struct now {
 	uint64_t time, wanted; /* wanted: time so far in which threads waited for a CPU */
 	uint64_t running, wanting, lost;
+	size_t cpus;	/* of the machine; SIZE_MAX: not known */
 	size_t crowded; /* CPUs with more than one thread: none, but for changes at the same time */
 	struct cpu_now *cpu;
 };
@@ -84,12 +85,16 @@ struct now {
 /* Adds the time from now.time to `time`, in which nothing changed. */
 static void spend(struct counting *c, struct now *now, uint64_t time)
 {
-	uint64_t d = time - now->time;
+	uint64_t d = time - now->time, most = now->running + now->lost;
 
 	if (!d)
 		return;
 	assert(!now->crowded);
-	c->out->unknown += now->lost ? d : 0;
+	if (most > now->cpus)
+		most = now->running > now->cpus ? now->running : now->cpus;
+	c->out->most += (double)most * (double)d;
+	c->out->beyond += now->running > now->cpus ? d : 0;
+	c->out->unknown += most > now->running ? d : 0;
 	now->wanted += now->wanting ? d : 0;
 	now->time = time;
 	if (now->running >= c->out->n_levels) {
@@ -102,6 +107,7 @@ static void spend(struct counting *c, struct now *now, uint64_t time)
 	}
 	c->out->level[now->running].time += d;
 	c->out->level[now->running].wanting += now->wanting ? d : 0;
+	c->out->level[now->running].unknown += most > now->running ? d : 0;
 }
 
 static void begin_parallel_run(struct counting *c, struct now *now, uint32_t cpu)
@@ -156,8 +162,8 @@ static void walk_time(struct counting *c)
 {
 	const struct wait *w = c->w;
 	struct keyed *v = xmalloc((w->n_spans * 4 + 1) * sizeof(*v));
-	struct now now = { .time = w->from };
-
+	struct now now = { .time = w->from,
+			   .cpus = pd_info(c->rec)->cpus_online ? c->out->n_cpus : SIZE_MAX };
 	size_t n;
 
 	now.cpu = xcalloc(c->out->n_cpus + 1, sizeof(*now.cpu));
@@ -232,7 +238,7 @@ static void sum_nodes(struct counting *c)
 		const struct parallel_cpu *x = &p->cpu[i];
 		struct parallel_node *to = p->node;
 
-		if (x->node == NODE_NONE || (!p->whole && !x->seen))
+		if (x->node == NODE_NONE || ((!p->whole || p->some) && !x->seen))
 			continue;
 		while (to < p->node + n && to->node != x->node)
 			to++;
@@ -383,6 +389,20 @@ static int parallel_sum_functions(struct counting *c, struct err *err)
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
+/* An event of whole CPUs has a number for each of them. Returns how many were recorded if these are
+ * fewer than the machine has (-C). */
+static size_t some_of_cpus(const struct counting *c)
+{
+	size_t n, ids = 0, seen = 0, all = pd_info(c->rec)->cpus_online;
+	const struct pd_event *ev = pd_events(c->rec, &n);
+
+	for (size_t i = 0; i < n; i++)
+		ids = ev[i].n_ids > ids ? ev[i].n_ids : ids;
+	for (size_t i = 0; i < c->out->n_cpus; i++)
+		seen += c->out->cpu[i].seen;
+	return c->out->whole && seen <= ids && ids < all ? ids : 0;
+}
+
 static bool has_whole_cpus(const struct pd *rec, const struct wait *w)
 {
 	size_t n, n_events;
@@ -420,6 +440,7 @@ int parallel_begin(struct parallel **out, struct pass *pass, const struct pd *re
 	}
 	walk_time(c);
 	count_moves(c);
+	c->out->some = some_of_cpus(c);
 	sum_nodes(c);
 	if (event != SIZE_MAX)
 		add_parallel_visit(c, pass);

@@ -3,6 +3,7 @@
  * Wall time of functions, and the number of busy CPUs, as tables.
  */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "analyse/error_bar.h"
@@ -129,6 +130,14 @@ TABLE_CELL(running, out->n = r->at[0])
 TABLE_CELL(parallel_time_share,
 	   out->e.v = parallel_part_of(parallel_view_of(t), parallel_time_of(c, r)))
 TABLE_CELL(parallel_time_seconds, out->e.v = wait_seconds_of(parallel_time_of(c, r)))
+TABLE_GET(level_unknown)
+{
+	const struct parallel_view *v = parallel_view_of(t);
+
+	(void)c;
+	out->none = !v->p->unknown;
+	out->e.v = parallel_part_of(v, ((const struct parallel_level *)r->p)->unknown);
+}
 #define LEVEL(get_, member) .get = get_, .which = offsetof(struct parallel_level, member)
 static const struct table_column level_columns[] = {
 	COLUMN("running", "running", T_ID, C_KEY, "threads that ran", .get = running),
@@ -139,6 +148,8 @@ static const struct table_column level_columns[] = {
 	       LEVEL(parallel_time_share, wanting)),
 	COLUMN("wanting_seconds", "time", T_SECONDS, C_DATA, "so long",
 	       LEVEL(parallel_time_seconds, wanting)),
+	COLUMN("unknown_share", "or more", T_SHARE, C_SPARSE,
+	       "of the time: whether more ran meanwhile is not known", .get = level_unknown),
 };
 static const struct table_form levels_form = { "levels", NULL, TABLE_MAIN,
 					       TABLE_COLUMNS(level_columns), .next = level_next };
@@ -148,7 +159,7 @@ static bool cpu_next(const struct table *t, struct table_row *r)
 	const struct parallel *p = parallel_view_of(t)->p;
 
 	r->at[0] += r->p != NULL;
-	while (r->at[0] < p->n_cpus && !p->whole && !p->cpu[r->at[0]].seen)
+	while (r->at[0] < p->n_cpus && (!p->whole || p->some) && !p->cpu[r->at[0]].seen)
 		r->at[0]++;
 	if (r->at[0] >= p->n_cpus)
 		return false;
@@ -287,8 +298,17 @@ static double mean_running(const struct parallel *p)
 	return all > 0 ? sum / all : NAN;
 }
 
+/* At most: who ran for sure, and whose state is not known. */
+static double most_running(const struct parallel_view *v)
+{
+	const double all = (double)parallel_length_of(v);
+
+	return all > 0 ? v->p->most / all : NAN;
+}
+
 TABLE_CELL(parallel_length, out->e.v = wait_seconds_of(parallel_length_of(parallel_view_of(t))))
 TABLE_CELL(parallel_mean, out->e.v = mean_running(r->p))
+TABLE_CELL(parallel_most, out->e.v = most_running(parallel_view_of(t)))
 #define OF(member) TABLE_FIELD(struct parallel, member)
 #define CTX(...)   TABLE_CTX(struct parallel_view, __VA_ARGS__)
 static const struct table_column head_columns[] = {
@@ -297,10 +317,15 @@ static const struct table_column head_columns[] = {
 	COLUMN("period", "period", T_COUNT, 0, "of these", OF(all.period)),
 	COLUMN("length_seconds", "length", T_SECONDS, 0, "of the recording",
 	       .get = parallel_length),
-	COLUMN("mean_running", "running", T_REAL, 0, "threads at a time, in the mean",
+	COLUMN("mean_running", "running", T_REAL, 0, "threads at a time, in the mean, at least",
 	       .get = parallel_mean),
+	COLUMN("most_running", "at most", T_REAL, 0,
+	       "the same with all threads whose state is not known", .get = parallel_most),
 	COLUMN("unknown_seconds", "unknown", T_SECONDS, 0,
 	       "time in which it is not known whether some thread ran", CTX(p, unknown)),
+	COLUMN("beyond_seconds", "beyond", T_SECONDS, C_LOSS,
+	       "time in which more threads ran than there are CPUs: records are wrong",
+	       CTX(p, beyond)),
 	COLUMN("whole", "whole", T_FLAG, 0, "all that ran was recorded (-a)", OF(whole)),
 	COLUMN("contradicted", "contradicted", T_COUNT, C_LOSS,
 	       "times that two records of a thread contradict each other", CTX(w, contradicted)),
@@ -327,12 +352,15 @@ const struct document_form concurrency_document = {
 
 static void open_parallel_document(struct document *d, const struct parallel_view *v)
 {
-	char a[NUM_MAX];
+	const double least = mean_running(v->p), most = most_running(v);
+	char a[NUM_MAX], upto[NUM_MAX] = "";
 
+	if (most - least >= 0.005) /* else both are shown alike */
+		(void)snprintf(upto, sizeof(upto), " to %.2f", most);
 	document_table(d, &(struct table){ .form = &head_form, .ctx = v, .array = v->p, .n = 1 });
 	recorded_head(d, &v->source);
-	document_title(d, INK_PLAIN, "%.2f threads ran at a time, in the mean of %s",
-		       mean_running(v->p), num_seconds(a, wait_seconds_of(parallel_length_of(v))));
+	document_title(d, INK_PLAIN, "%.2f%s threads ran at a time, in the mean of %s", least, upto,
+		       num_seconds(a, wait_seconds_of(parallel_length_of(v))));
 }
 
 static void parallel_finish(struct document *d, const struct parallel_view *v)
@@ -343,6 +371,16 @@ static void parallel_finish(struct document *d, const struct parallel_view *v)
 		document_fact(
 			d, "recorded", false,
 			"these threads only: others had CPUs meanwhile; record -a --wait has all");
+	else if (v->p->some)
+		document_fact(d, "recorded", false,
+			      "%zu CPU%s only: what ran on others is not known; record -a --wait "
+			      "has all",
+			      v->p->some, v->p->some > 1 ? "s" : "");
+	if (v->p->beyond)
+		document_fact(d, "beyond", true,
+			      "%s in which more threads ran than there are CPUs: a CPU runs one at "
+			      "a time, so records are wrong",
+			      num_seconds(a, wait_seconds_of(v->p->beyond)));
 	if (v->p->unknown)
 		document_fact(d, "unknown", true,
 			      "%s in which it is not known whether some thread ran: records were "
