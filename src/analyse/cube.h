@@ -9,9 +9,10 @@
  *	cube_free(c)
  *
  * A cell counts the samples of a chain in a thread, on a CPU, in a bin of time. So that a cube is
- * small whatever the recording, there are CUBE_BINS bins at most; fewer, and no CPUs, if the cells
- * would be more than CUBE_CELLS. Then functions with few samples are folded into one node below
- * their caller. Sums are exact in any case. Very many threads have more cells.
+ * small whatever the recording, there are CUBE_BINS bins at most; if the cells would be more than
+ * CUBE_CELLS, a quarter of them, then no CPUs, and functions with few samples are folded into one
+ * node below their caller, before there are less than 100 bins. Sums are exact in any case. Very
+ * many threads have more cells.
  *
  * The same recording gives the same cube, on however many cores. Nodes come in the order of a walk
  * in depth; functions, and so the children of a node, in the order of their addresses.
@@ -24,7 +25,7 @@
 
 #include "analyse/profile_stacks.h"
 
-enum { CUBE_BINS = 500, CUBE_CELLS = 80000, CUBE_NODES = 20000 };
+enum { CUBE_BINS = 500, CUBE_CELLS = 160000, CUBE_NODES = 20000 };
 #define CUBE_NONE UINT32_MAX
 
 struct cube_frame {

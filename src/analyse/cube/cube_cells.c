@@ -160,11 +160,10 @@ size_t cube_count_nodes(const struct making *m, uint64_t least)
 static const struct {
 	enum { BINS, RARE, CPUS } what;
 	unsigned least;
-} steps[] = { { BINS, CUBE_BINS_FIRST },
+} steps[] = { { BINS, CUBE_BINS_LEAST },
 	      { RARE, 20000 },
 	      { CPUS, 0 },
-	      { BINS, 8 },
-	      { RARE, 500 },
+	      { RARE, 100 },
 	      { BINS, 1 },
 	      { RARE, 1 } };
 enum { N_STEPS = sizeof(steps) / sizeof(*steps), COARSE_MAX = 128 };

@@ -62,7 +62,7 @@ struct making {
 	size_t n_moment_tracks[2];
 	struct cube_marks *marks; /* NULL: none */
 };
-#define CUBE_BINS_FIRST 32	    /* so few are made before anything else is given up */
+#define CUBE_BINS_LEAST 125	    /* so many stay until nothing but they can be given up */
 #define FOLDED		0x80000000u /* of `to`: in the rest of small nodes */
 
 /* From `s`: frame, tree, all. From then on cells have their node in `callers`. */

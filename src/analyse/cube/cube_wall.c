@@ -120,7 +120,7 @@ static unsigned halvings(const struct wait *w, uint64_t width)
 {
 	unsigned n = 0;
 
-	while (((CUBE_BINS - 1u) >> n) + 1 > CUBE_BINS_FIRST &&
+	while (((CUBE_BINS - 1u) >> n) + 1 > CUBE_BINS_LEAST &&
 	       wall_tree_reach(w, width << n) > CUBE_CELLS + w->n_spans)
 		n++;
 	return n;
