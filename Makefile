@@ -2,7 +2,7 @@
 # A thin front for Meson. `make help` lists the targets.
 BUILD ?= build
 
-.PHONY: all demo test check bench install fuzz format clean deps help
+.PHONY: all demo test check bench install uninstall dist deb deb-test fuzz format clean deps help
 all: $(BUILD)/build.ninja
 	@echo "make: building in $(BUILD)/" >&2
 	@ninja -C $(BUILD) --quiet src/cli/cyclade demo/phases library
@@ -32,11 +32,23 @@ fuzz: ## every fuzzer for FUZZ_SECONDS (60) each
 format: ## let clang-format write the layout
 	@sh ci/sources.sh | xargs clang-format -i
 
-install: all
-	@meson install -C $(BUILD)
+install: all ## below /usr/local; DESTDIR=DIR: below that; GROUP=NAME: who may count without being root (CAP_PERFMON)
+	@sh packaging/install.sh install $(BUILD) '$(GROUP)'
+
+uninstall: ## removes what `make install` with the same DESTDIR put there
+	@sh packaging/install.sh uninstall $(BUILD)
+
+dist: ## source archive, binary tarball, SBOM and SHA256SUMS in dist/
+	@sh packaging/dist.sh dist
+
+deb: ## Debian packages in dist/deb, by dpkg-buildpackage; `make deb-test`: lintian, too
+	@sh packaging/deb.sh dist/deb
+
+deb-test:
+	@sh packaging/deb.sh dist/deb test
 
 clean:
 	rm -rf build build-*
 
 help:
-	@grep -E '^[a-z]+:.*##' Makefile | sed 's/:.*##/\t/'
+	@grep -E '^[a-z-]+:.*##' Makefile | sed 's/:.*##/\t/'

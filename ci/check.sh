@@ -139,7 +139,7 @@ stage_tsan() { # what has no threads has no races
 stage_arm64() {
 	[ $half = test ] || sh ci/sysroot-arm64.sh build-arm64-root >$logs/arm64-root.log 2>&1 || { built arm64 $logs/arm64-root.log; return; }
 	build_and_test arm64 -Doptimization=1 -Ddebug=false --cross-file build-arm64-root/cross.ini -- \
-		src/cli/cyclade src/region/libcyclade.so.0.1.0 tests-unit -- --suite unit --no-suite chance
+		src/cli/cyclade src/region/libcyclade.so.0.2.0 tests-unit -- --suite unit --no-suite chance
 }
 
 # What arm64 needs, too, on a real kernel in QEMU, for one core: the other builds. If Debian's packages cannot be had, the

@@ -177,7 +177,7 @@ export function samplePage({ functions = 60, threads = 6, cpus = 4, bins = 120, 
   const graph = lbr ? { width: 300, height: blocks * 80, nodes: Array.from({ length: blocks }, (_, i) => [i, 150, 40 + i * 80, 160, 40, S.of(`0x${(4096 + 48 * i).toString(16)}`), S.of(`${4096 + 48 * i}\n12 instructions, ${i === 2 ? HOSTILE : "runs 10k"}`), i === 2 ? 0.9 : 0.1]),
     edges: [...Array.from({ length: blocks - 1 }, (_, i) => [i, i + 1, i % 2 ? "falls" : "taken", 10 + i, S.of("10k"), `M150,${60 + i * 80}L150,${98 + i * 80}`]), [5, 2, "back", 30, S.of("9k"), "M230,440C290,440 290,200 232,200"]], notes: [S.of("4 cold blocks are not shown")] } : null;
   return {
-    format: 2, title: diff ? "join: base and new" : "join orders.tbl", program: "cyclade 0.1.0", source: true, documents, cube: theCube, wall, timeline, flames,
+    format: 2, title: diff ? "join: base and new" : "join orders.tbl", program: "cyclade 0.2.0", source: true, documents, cube: theCube, wall, timeline, flames,
     functions: Array.from({ length: Math.min(3, functions) }, (_, i) => i === 2 ? 8 : i).filter((i) => i < functions).map((i) => ({ function: S.of(name(i)), dso: S.of(dso(i)), document: fnDoc(i), graph })),
     strings: S.list,
   };
