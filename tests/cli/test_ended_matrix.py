@@ -319,7 +319,7 @@ OUTPUTS = [
     ["report", "-j", "-o", "OUT", "whole.data"], ["report", "--format", "csv", "-o", "OUT", "whole.data"], ["report", "--html", "OUT", "whole.data"],
     ["annotate", "--format", "html", "-o", "OUT", "-i", "whole.data", symbol], ["info", "-j", "-o", "OUT", "whole.data"], ["diff", "-j", "-o", "OUT", "whole.data", "whole.data"],
     ["sum", "-j", "-o", "OUT", "whole.data", "whole.data"], ["export", "--pprof", "-o", "OUT", "whole.data"], ["export", "--firefox", "-o", "OUT", "whole.data"],
-    ["export", "--folded", "-o", "OUT", "whole.data"], ["sql", "-o", "OUT", "whole.data", "select * from samples"], ["list", "nodes", "--model", "spr", "-o", "OUT"],
+    ["export", "--folded", "-o", "OUT", "whole.data"], ["sql", "-o", "OUT", "whole.data", "select * from samples"],
     ["stat", "-q", "-e", "task-clock", "-o", "OUT", "--", "true"],
 ]
 OLD = b"what was there before\n" * 100
