@@ -14,6 +14,11 @@ struct column_row {
 	const char *table, *column, *type, *unit, *means, *from;
 };
 
+struct table_row_of {
+	const char *table, *means;
+	size_t n;
+};
+
 /* ---- names of tables ------------------------------------------------------------------------- */
 
 static bool is_schema_raw(const char *name)
@@ -118,8 +123,18 @@ static const struct table_column columns[] = {
 #undef OF
 static const struct table_form form = { "columns", NULL, TABLE_MAIN, TABLE_COLUMNS(columns),
 					.rest = "column" };
-static const struct table_form *const forms[] = { &form };
-const struct document_form sql_tables_document = { "tables", 1, forms, 1, NULL, 0 };
+#define OF(member) TABLE_FIELD(struct table_row_of, member)
+static const struct table_column summary_columns[] = {
+	COLUMN("table", "table", T_TEXT, C_KEY, "name of the table", OF(table)),
+	COLUMN("columns", "columns", T_COUNT, 0, "how many columns it has", OF(n)),
+	COLUMN("means", "what it has", T_TEXT, C_FLEX | C_CUT, "its rows, or the command's result",
+	       OF(means)),
+};
+#undef OF
+static const struct table_form summary_form = { "tables", NULL, 0, TABLE_COLUMNS(summary_columns),
+						.rest = "table" };
+static const struct table_form *const forms[] = { &form, &summary_form };
+const struct document_form sql_tables_document = { "tables", 1, forms, 2, NULL, 0 };
 
 static bool matches(struct arena *a, const char *pattern, const char *table, const char *column)
 {
@@ -187,6 +202,39 @@ static void add_schema_result(struct adding *x, const struct sql_result *r)
 	}
 }
 
+static const char *table_means(struct adding *x, const struct column_row *r)
+{
+	struct store_table_row row[STORE_TABLES];
+
+	store_tables(row);
+	for (int i = 0; i < STORE_TABLES; i++)
+		if (!strcmp(row[i].name, r->table))
+			return row[i].text;
+	return arena_xprintf(&x->d->a, "result \"%s\", as the command shows it", r->from);
+}
+
+/* One row per table; the columns of a table are neighbours. */
+static void put_summary(struct adding *x)
+{
+	struct table t = { .form = &summary_form, .stride = sizeof(struct table_row_of) };
+	VEC(struct table_row_of) v = VEC_INIT;
+
+	for (size_t i = 0; i < x->v.n; i++) {
+		/* the last: the first of a result is "run", which is not of the result */
+		const struct column_row *r = &x->v.v[i];
+
+		if (!v.n || strcmp(v.v[v.n - 1].table, r->table))
+			vec_xpush(&v, ((struct table_row_of){ .table = r->table }));
+		v.v[v.n - 1].n++;
+		v.v[v.n - 1].means = table_means(x, r);
+	}
+	t.n = v.n;
+	t.array = arena_xmemdup(&x->d->a, v.v, v.n * sizeof(*v.v));
+	vec_free(&v);
+	document_table(x->d, &t);
+	document_next(x->d, "cyclade list tables samples", "the columns of a table");
+}
+
 size_t sql_tables_put(struct document *d, const struct sql_result *result, size_t n,
 		      const char *pattern)
 {
@@ -208,7 +256,10 @@ size_t sql_tables_put(struct document *d, const struct sql_result *result, size_
 		add_schema_result(&x, &result[i]);
 	t.n = x.v.n;
 	t.array = arena_xmemdup(&d->a, x.v.v, x.v.n * sizeof(*x.v.v));
-	vec_free(&x.v);
+	t.data_only = !pattern;
 	document_table(d, &t);
+	if (!pattern)
+		put_summary(&x);
+	vec_free(&x.v);
 	return t.n;
 }

@@ -336,5 +336,10 @@ names = [name for name in dict.fromkeys(r["table"] for r in rows) if name not in
 t.ok(names and all(name in results or any(name.startswith(r + "_") for r in results) for name in names),
      "a result's tables have its name, or have it as a prefix", names)
 t.equal(len({(r["table"], r["column"]) for r in rows}), len(rows), "no two tables or columns have the same name")
+r = run("list", "tables")
+counted = collections.Counter(c["table"] for c in rows)
+listed = {x[0]: int(x[1]) for x in (line.split() for line in r.stdout.splitlines()) if len(x) > 2 and x[0] in counted and x[1].isdigit()}
+t.ok(listed == dict(counted) and "means" not in r.stdout and "meaning" in run("list", "tables", "samples").stdout,
+     "list tables: a line for each table with the number of its columns; of one table its columns", (listed, counted))
 t.ok("latency" in run("explain", "samples.weight").stdout and run("list", "tables", "nothing").returncode == 1, "explain of a column; a table that there is not")
 t.done()
