@@ -112,7 +112,8 @@ int spaces_exit(struct spaces *sp, uint64_t time, uint32_t pid, uint32_t tid,
 /* `exec`: the old mappings end here. */
 int spaces_comm(struct spaces *sp, uint64_t time, uint32_t pid, uint32_t tid, bool exec,
 		const char *comm, struct err *err) MUST_USE;
-/* Number 0 is also that of tasks outside of the recorder's PID namespace: it is called so. */
+/* Number 0 is also that of tasks outside of the recorder's PID namespace: it is called so, and
+ * so is all their code, of which no mapping is known. */
 #define SPACES_OUTSIDE "[outside this PID namespace]"
 int spaces_outside(struct spaces *sp, struct err *err) MUST_USE;
 /* A kernel symbol that came (or, with `gone`, went) while recording: BPF programs, trampolines. */

@@ -230,6 +230,10 @@ def outside(where, inside):
             names = {r["comm"] for r in found if r["pid"] == "0"}
             tap.ok(names and names <= {"[outside this PID namespace]", "swapper"} and "[outside this PID namespace]" in names,
                    name + ": processes outside of the PID namespace have no names of others", str(found)[:600])
+            found = list(csv.DictReader(io.StringIO(run(CYCLADE, "report", "--min", "0", "--format", "csv", "-i", data).stdout)))
+            rows = [r for r in found if "[outside this PID namespace]" in (r["dso"], r["function"])]
+            tap.ok(len(rows) == 1 and float(rows[0]["share"]) > 0.01 and rows[0]["function"] == rows[0]["dso"], name + ": their code is one row", str(found)[:600])
+            found = list(csv.DictReader(io.StringIO(run(CYCLADE, "report", "-s", "comm,pid", "--min", "0", "--format", "csv", "-i", data).stdout)))
             tap.ok(any(r["comm"] == os.path.basename(inside) and r["pid"] != "0" for r in found), name + ": the program inside has its own", str(found)[:600])
     finally:
         stop.kill()

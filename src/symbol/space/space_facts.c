@@ -197,11 +197,21 @@ int spaces_comm(struct spaces *sp, uint64_t time, uint32_t pid, uint32_t tid, bo
 			 err);
 }
 
+#define USER_ENDS (1ULL << 63) /* of every machine */
+
 int spaces_outside(struct spaces *sp, struct err *err)
 {
+	/* their code is of many address spaces: one place, which is no file's */
+	struct image_key key = { .kind = IMAGE_BPF, .path = SPACES_OUTSIDE, .len = USER_ENDS };
+	struct map m = { .end = USER_ENDS, .prot = PROT_EXEC, .absolute = true };
+
 	if (sp->outside)
 		return 0;
 	sp->outside = true;
+	m.kind = SPACE_USER;
+	m.image = images_add(sp->images, &key, err);
+	if (m.image == IMAGE_NONE || add_map(sp, &m, (struct fact){ .type = FACT_MAP }, err))
+		return -1;
 	return spaces_comm(sp, 0, 0, 0, false, SPACES_OUTSIDE, err);
 }
 
