@@ -5,9 +5,10 @@
 # the totals of `report -g`. A bar of 95 % misses the truth once in 20 times, so one of three figures does once in 7
 # runs. Exit 1 if one is off by over 1.6 bars, as happens once in 200 runs if all is well.
 # usage: demo.sh BUILD [SECONDS]
+# With CYCLADE, a program that is installed, PHASES is demo/phases.c compiled, and BUILD any directory.
 build=${1:-build}
-ninja -C "$build" demo/phases >/dev/null || exit 1
-cyclade=$build/src/cli/cyclade phases=$build/demo/phases
+[ -n "$CYCLADE" ] || ninja -C "$build" demo/phases >/dev/null || exit 1
+cyclade=${CYCLADE:-$build/src/cli/cyclade} phases=${PHASES:-$build/demo/phases}
 dir=$build/demo/out # kept, so that the commands it proposes can be typed
 mkdir -p "$dir" || exit 1
 

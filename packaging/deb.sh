@@ -22,4 +22,4 @@ dpkg-buildpackage -us -uc >"$log" 2>&1 || { tail -30 "$log" >&2; exit 1; }
 ls "$dir"/*.deb
 [ "$2" = test ] || exit 0
 command -v lintian >/dev/null || { echo "deb: there is no lintian" >&2; exit 1; }
-lintian --no-tag-display-limit --fail-on error,warning "$dir"/*.changes
+lintian --tag-display-limit 0 --fail-on error,warning "$dir"/*.changes
