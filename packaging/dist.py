@@ -139,9 +139,13 @@ def needed(path):
 
 
 def opened(build):
-    """What the program opens at the first need: file names in config.h"""
+    """What the program opens at the first need: names of libraries among its texts, and those of config.h"""
+    program = os.path.join(build, "src", "cli", "cyclade")
+    with open(program, "rb") as f:
+        names = {x.decode() for x in re.findall(rb"\0(lib\w+\.so\.\d+)(?=\0)", f.read())}
     with open(os.path.join(build, "config.h"), encoding="utf-8") as f:
-        return [x for x in re.findall(r'_SO "(lib\w+\.so\.\d+)"', f.read()) if x]
+        names |= set(re.findall(r'_SO "(lib\w+\.so\.\d+)"', f.read()))
+    return sorted(names - set(needed(program)[0]))
 
 
 def binary(out, build):

@@ -39,6 +39,7 @@ def content(path):
 version = re.search(r"version: '([0-9.]+)'", read("meson.build"))[1]
 places = {
     "NEWS.md": r"^## ([0-9.]+)", "ci/check.sh": r"libcyclade\.so\.([0-9.]+)", "packaging/debian/changelog": r"\Acyclade \(([0-9.]+)-",
+    "packaging/cyclade.spec": r"^Version: *([0-9.]+)", "packaging/cyclade.rb": r"cyclade-([0-9.]+)\.tar", "packaging/default.nix": r"version = \"([0-9.]+)\"",
 }
 for name, pattern in places.items():
     found = set(re.findall(pattern, read(name), re.M))
