@@ -60,6 +60,8 @@ struct options {
 	const char *compress, *jitter, *keep;
 	/* when */
 	uint64_t timeout; /* ns */
+	uint64_t max_output;
+	struct text_list allow_program, allow_dir;
 	uint64_t memory, seed;
 	/* files */
 	const char *input, *output, *data_file, *sysroot, *kallsyms, *vmlinux, *listen, *capture;
