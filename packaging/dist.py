@@ -125,11 +125,6 @@ def source(out):
     write_tar(os.path.join(out, "cyclade-%s.tar.xz" % version()), "cyclade-" + version(), entries)
 
 
-def machine(build):
-    with open(os.path.join(build, "meson-info", "intro-machines.json"), encoding="utf-8") as f:
-        return json.load(f)["host"]["cpu_family"]
-
-
 def needed(path):
     """The libraries that a file names, and the newest glibc that it asks for"""
     env = dict(os.environ, LC_ALL="C")
@@ -163,7 +158,7 @@ def binary(out, build):
         entries["NEEDS"] = ("The program needs glibc %s or later, and these libraries:\n  %s\nIt opens these where a command needs them:\n  %s\n"
                             "Unpack it in /usr/local, or anywhere: bin/cyclade runs from where it is.\n"
                             % (glibc, "\n  ".join(libraries), "\n  ".join(opened(build)))).encode()
-        name = "cyclade-%s-linux-%s" % (version(), machine(build))
+        name = "cyclade-%s-linux-%s" % (version(), os.uname().machine)
         write_tar(os.path.join(out, name + ".tar.xz"), name, entries)
 
 
