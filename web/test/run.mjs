@@ -458,6 +458,16 @@ async function wall(file, data) {
   await go({ cpu: "1" });
   ok((await page.textContent("main .binned")).includes("no CPU"), "wall: the page says that a filter on CPU does nothing here");
   await go({});
+  // tables of waits are added up anew; those that no filter reaches say so
+  const filtered = { thread: `${threads[2][0]}/${threads[2][1]}`, time: `${w * 10},${w * 20}` };
+  await page.evaluate((f) => { location.hash = new URLSearchParams({ view: "wait", ...f }).toString(); }, filtered);
+  await page.waitForFunction(() => document.querySelector("main").dataset.view === "wait" && document.querySelectorAll(".chips .chip").length === 3);
+  const had = await page.$$eval('main section.gridbox:has(table[aria-label="wait: reasons"]) tbody tr', (v) => v.map((x) => x.textContent));
+  const sums = {};
+  for (const c of cells.filter((c) => c[1] === 2 && c[3] >= 10 + later && c[3] < 20 + later)) { const f = frame(c[0]), k = f[2] === null ? "running" : text(f[0]); sums[k] = (sums[k] ?? 0) + c[5] / 1e9; }
+  ok(had.length === Object.keys(sums).length && Object.entries(sums).every(([k, v]) => had.some((x) => x.includes(k) && x.includes(words(v)))), "wait: reasons are those of the thread and the time that the filter has", `${had.join("|")} ${JSON.stringify(sums)}`);
+  ok((await page.$$eval("main .whole", (v) => [...new Set(v.map((x) => x.textContent))])).join() === "whole recording: no filter on thread, time", "wait: a table that no filter reaches says so", await page.$$eval("main .whole", (v) => v.map((x) => x.textContent)));
+  await go({});
   // the outermost frame: what was on the CPU is at the left, unknown time at the right
   const looks = await page.$eval("main canvas", (v) => {
     const copy = document.createElement("canvas");
@@ -836,7 +846,7 @@ if (!given.length || process.argv.includes("--own")) {
     ["many threads", put("threads.html", samplePage({ threads: 300, cpus: 128 }))],
     ["one function", put("one.html", samplePage({ functions: 1, chains: 1, cells: 3 }))]);
   jobs.unshift(
-    intervals, summary, columns, () => keys(file), () => filters(file, samplePage({ diff: true })), () => wall(file, samplePage({ diff: true })), () => hostile(file), () => unseen("unseen", samplePage({ diff: true })), () => difference(samplePage({ diff: true })), () => looks(file, samplePage({ diff: true })),
+    intervals, summary, columns, () => keys(file), () => filters(file, samplePage({ diff: true })), () => { const d = samplePage({ diff: true, waits: true }); return wall(put("waits.html", d), d); }, () => hostile(file), () => unseen("unseen", samplePage({ diff: true })), () => difference(samplePage({ diff: true })), () => looks(file, samplePage({ diff: true })),
     () => fast(samplePage({ functions: 5000, chains: 20000, cells: 80000, threads: 64, cpus: 16, bins: 480 })), manyRows, manyInstructions, sources,
     () => paper("all", put("paper.html", samplePage({ diff: true, functions: 3000 }))));
 }

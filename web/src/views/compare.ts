@@ -4,6 +4,7 @@
 import type { Column, Doc, Table } from "../data";
 import { h, safe } from "../dom";
 import { Grid } from "../grid";
+import { reached } from "../reach";
 import { go, state } from "../state";
 import { heading, lines, nextCommands, nodeParents, type View } from "./context";
 import { diffFlame, flameKeys } from "./diff";
@@ -31,11 +32,13 @@ export const compareView: View = {
       root.append(heading(said && !c.page.title.endsWith(said) ? said : "Comparison"), facts(d), ...(d.view === "diff" ? c.page.flames.map((f) => diffFlame(c, f)) : []), columnsBar);
       for (const t of d.tables) {
         if (!t.length) continue;
+        const r = reached(c, null, t);
         root.append(h("h3", null, safe(t.title || t.name.replace(/_/g, " "))));
+        root.append(r.note ?? "");
         if (t.one) { root.append(oneRow(t)); continue; }
         const change = t.columns.find((x) => sideOf(x) === "change" && x.kind !== "text");
         root.append(new Grid({
-          table: t, label: t.name, columns: columns(t), parents: nodeParents(c, d), link: linker(c, t),
+          table: t, rowFilter: r.rowFilter, label: t.name, columns: columns(t), parents: nodeParents(c, d), link: linker(c, t),
           extra: change && change.kind === "share" ? [{ head: "change", means: "to the left less, to the right more", draw(row, td) {
             const v = t.number(row, change);
             td.className = "bar";

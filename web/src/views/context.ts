@@ -118,11 +118,6 @@ export function nextCommands(d: Doc): HTMLElement | null {
   if (!d.next.length) return null;
   return h("section", { class: "next" }, h("h3", null, "next"), h("ul", null, ...d.next.map((n) => h("li", null, h("code", null, safe(n.command)), ` ${safe(n.why)}`))));
 }
-// What the filter cannot do in a table that was summed when the page was written.
-export function wholeNote(): HTMLElement | null {
-  const said = [state.process && "process", state.thread && "thread", state.cpu && "CPU", state.time && "time"].filter(Boolean);
-  return said.length ? h("p", { class: "binned" }, `These figures are of the whole recording: the filter on ${said.join(", ")} does not reach this table.`) : null;
-}
 export function cubeNote(c: Context, cube = c.cube, time = state.time): HTMLElement | null {
   if (!cube) return null;
   const parts: string[] = [];
@@ -131,6 +126,7 @@ export function cubeNote(c: Context, cube = c.cube, time = state.time): HTMLElem
     parts.push(`time is in ${cube.raw.bins} bins of ${(cube.width * 1000).toPrecision(3)} ms: shown are bins ${a} to ${b}`);
   }
   if (cube.raw.folded) parts.push(`${cube === c.wall ? seconds(cube.raw.folded / 1e9) : `${group(cube.raw.folded)} samples`} are in rare chains that were folded into one`);
+  if (cube === c.cube && state.event && state.event !== cube.event) parts.push(`call chains and times are of ${cube.event}: there are none of ${state.event}`);
   if (cube === c.wall && state.cpu) parts.push("time off the CPU belongs to no CPU: the filter on CPU does not reach this graph");
   return parts.length ? h("p", { class: "binned" }, parts.join("; ") + ".") : null;
 }

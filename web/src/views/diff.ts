@@ -5,6 +5,7 @@ import { dark } from "../colour";
 import { rowsOf, type RawFlame } from "../data";
 import { copy, h, safe, swatch } from "../dom";
 import { amount, group, percent, seconds } from "../format";
+import { wholeNote } from "../reach";
 import { go, regex, state } from "../state";
 import { functionLink, type Context } from "./context";
 import { boxes, fresh, neighbour, pathTo, zoomed, type Boxes, type Frame, type Paint } from "./frames";
@@ -38,6 +39,10 @@ export function diffFlame(c: Context, raw: RawFlame): HTMLElement {
     f.base = number(n[2]);
     f.new = number(n[3]);
   });
+  // chains that the filter on functions leaves
+  const test = (s: string): ((f: Both) => boolean) | null => { const r = s && regex(s); return r ? (f) => f.frame >= 0 && (r.test(frames[f.frame].name) || r.test(frames[f.frame].dso)) : null; };
+  const focus = test(state.focus), hide = test(state.hide), above = (f: Both, t: (f: Both) => boolean): boolean => { let k: Both | null = f; while (k && !t(k)) k = k.parent; return !!k; };
+  for (const f of focus || hide ? of : []) if ((focus && !above(f, focus)) || (hide && above(f, hide))) f.base = f.new = f.own = 0;
   for (let i = of.length - 1; i >= 0; i--) { of[i].parent!.base += of[i].base; of[i].parent!.new += of[i].new; }
   const order = (f: Both): void => { f.children.sort((a, b) => b.base + b.new - a.base - a.new); f.children.forEach(order); };
   order(all);
@@ -96,6 +101,8 @@ export function diffFlame(c: Context, raw: RawFlame): HTMLElement {
   const sum = `${text(raw.event)} ${plus(number(total[4]))}${bar(number(total[5]))} (${String(total[6] ?? "")})`;
   root.append(h("p", null, raw.changed ? `The coloured differences are ${plus(number(total[7]))}${bar(number(total[8]))} together; in all ${safe(sum)}.` : `Nothing is coloured: no function changed by more than chance. In all ${safe(sum)}.`));
   const runs = (k: number): string => (k > 1 ? `, mean of ${k} runs` : "");
+  if (focus || hide) root.append(h("p", { class: "binned" }, "Shown are the chains that pass the filter on functions; the sums above are of all."));
+  root.append(wholeNote() ?? "");
   if (beside) root.append(h("div", { class: "besides" }, side("base", `${text(raw.base_name)}, ${much(top.base)}${runs(raw.base_runs)}`, (f) => f.base), side("new", `${text(raw.new_name)}, ${much(top.new)}${runs(raw.new_runs)}`, (f) => f.new)));
   else root.append(graph("one graph", (f) => (f.base + f.new) / 2, 1), h("p", { class: "dim" }, "Widths are the mean of base and new."));
   root.append(info);

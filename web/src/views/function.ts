@@ -4,12 +4,13 @@
 import { findTable, type Column, type RawGraph, type Table } from "../data";
 import { h, safe, svg } from "../dom";
 import { Grid, type Extra } from "../grid";
+import { wholeNote } from "../reach";
 import { go, state } from "../state";
 import { baseName, cell } from "../format";
 import { shortName } from "../names";
 import { splitPanes } from "../panes";
 import { timesOf } from "../times";
-import { currentFunction, hashOf, lines, nextCommands, nodeParents, wholeNote, type Context, type View } from "./context";
+import { currentFunction, hashOf, lines, nextCommands, nodeParents, type Context, type View } from "./context";
 import { folded } from "./generic";
 import { sourcePane } from "./source";
 

@@ -6,8 +6,9 @@ import { h, safe } from "../dom";
 import { cell } from "../format";
 import { latencyColumns } from "../latencies";
 import { state } from "../state";
+import { reached } from "../reach";
 import { timeColumns } from "../times";
-import { functionLink, hashOf, heading, lines, nextCommands, partsOf, wholeNote, type Context, type View } from "./context";
+import { functionLink, hashOf, heading, lines, nextCommands, partsOf, type Context, type View } from "./context";
 
 export function oneRow(t: Table): HTMLElement {
   const dl = h("dl", { class: "facts" });
@@ -26,8 +27,10 @@ export function linker(c: Context, t: Table): (row: number) => string | null {
 export function drawTable(root: HTMLElement, c: Context, d: Doc, t: Table, tall = false): void {
   const title = t.title || t.name.replace(/_/g, " ");
   if (t.name !== "rows" || t.title) root.append(h("h3", null, safe(title)));
+  const r = reached(c, d, t);
+  root.append(r.note ?? "");
   if (t.one && t.length) root.append(oneRow(t));
-  else root.append(new Grid({ table: t, label: `${d.view}: ${title}`, parents: partsOf(c, d, t), extra: [...timeColumns(d, t), ...latencyColumns(d, t)], link: linker(c, t), tall }).el);
+  else root.append(new Grid({ table: r.table, rowFilter: r.rowFilter, summed: r.summed, label: `${d.view}: ${title}`, parents: partsOf(c, d, r.table), extra: [...timeColumns(d, t), ...latencyColumns(d, t)], link: linker(c, r.table), tall }).el);
 }
 // A table that is for programs first: its rows are drawn when they are asked for.
 export function folded(root: HTMLElement, c: Context, d: Doc, t: Table): void {
@@ -40,10 +43,8 @@ export function genericView(id: string, title: string, main: string[], of = [id]
   return {
     id, title,
     draw(root, c) {
-      const note = wholeNote();
       for (const d of of.flatMap((v) => c.page.docs.filter((x) => x.view === v))) {
         root.append(heading(of.length > 1 ? PAGE_PART[d.view] ?? title : title));
-        if (note) root.append(note);
         const first = findTable(d, ...main) ?? d.tables.find((t) => t.main && !t.one);
         const rest = d.tables.filter((t) => t !== first && t.length && !(t.one && t.columns.every((x) => x.flags.has("loss"))));
         if (first?.length) drawTable(root, c, d, first, rest.length === 0);

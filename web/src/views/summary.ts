@@ -7,9 +7,10 @@ import { h, safe, swatch } from "../dom";
 import { baseName, group, percent, seconds, showError } from "../format";
 import { Grid } from "../grid";
 import { shortName } from "../names";
+import { reached, wholeNote } from "../reach";
 import { filtered, go, quote } from "../state";
 import { lookOf } from "../timeline";
-import { cubeNote, functionLink, hashOf, heading, lines, losses, nextCommands, treeTables, wholeNote, type Context, type View } from "./context";
+import { cubeNote, functionLink, hashOf, heading, lines, losses, nextCommands, treeTables, type Context, type View } from "./context";
 import { functionsGrid, functionTable } from "./functions";
 import { oneRow } from "./generic";
 import { timeStrip } from "./time";
@@ -93,9 +94,9 @@ function measured(c: Context): HTMLElement {
   return h("div", null, parts.length ? h("p", { class: "dim" }, safe(parts.join(" · "))) : null, ...[...bad.values()].slice(0, 4).map((x) => h("p", { class: "bad" }, `! ${safe(x)}`)));
 }
 function waits(c: Context, d: Doc): HTMLElement | null {
-  const sum = findTable(d, "summary"), threads = findTable(d, "threads"), objects = findTable(d, "objects"), reasons = findTable(d, "reasons");
+  const sum = findTable(d, "summary"), threads = findTable(d, "threads"), objects = findTable(d, "objects"), whole = findTable(d, "reasons"), reasons = whole && reached(c, d, whole).table;
   if (!sum?.length || !(sum.number(0, sum.column("seconds")) > 0)) return null;
-  const all = sum.number(0, sum.column("seconds"));
+  const all = reasons && reasons !== whole ? reasons.rows.reduce((a, _, r) => a + reasons.number(r, reasons.column("seconds")), 0) : sum.number(0, sum.column("seconds"));
   // in the colours of the picture of threads
   const kinds = new Map<string, { words: string; colour: string; v: number }>();
   for (let r = 0; reasons && r < reasons.length; r++) {

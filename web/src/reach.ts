@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// reach - tables that were summed when the page was written, under the filter: waits are added up anew from the time of all
+// threads; rows that are of a thread, a process, a CPU or an event are chosen; what is left of the filter is told.
+import { Table, findTable, type Doc } from "./data";
+import { h } from "./dom";
+import { state } from "./state";
+import type { Context } from "./views/context";
+import { OFF, wallState } from "./views/wall";
+
+// What a row of a table of waits is of.
+const OF: Record<string, string[]> = { reasons: ["reason"], threads: ["pid", "tid"], thread_reasons: ["pid", "tid", "reason"], processes: ["pid"] };
+const STATES = ["running", ...OFF];
+
+function added(c: Context, d: Doc, t: Table): Table {
+  const cube = c.wall!, keys = OF[t.name], strings: string[] = [];
+  const columns = t.columns.filter((x) => ["share", "seconds", "pid", "tid", "comm", ...(keys.includes("reason") ? ["reason", "state", "means"] : []), ...STATES.map((s) => `${s}_seconds`)].includes(x.key));
+  const reasons = findTable(d, "reasons"), means = new Map<string, string>();
+  for (let r = 0; reasons && r < reasons.length; r++) means.set(reasons.text(r, reasons.column("reason")), reasons.text(r, reasons.column("means")));
+  const sums = new Map<string, { time: number[]; of: Record<string, string | number> }>();
+  let all = 0;
+  cube.walk(wallState(c), (i) => {
+    const f = cube.frame[cube.node[i]], at = f >= 0 ? OFF.indexOf(cube.frames[f].kind) + 1 : 0, th = cube.threads[cube.thread[i]];
+    const reason = at ? cube.frames[f].name.slice(1, -1) : STATES[0];
+    const of: Record<string, string | number> = { reason, state: STATES[at], means: means.get(reason) ?? "", pid: th?.pid ?? -1, tid: th?.tid ?? -1, comm: th?.name ?? "" };
+    const key = keys.map((k) => of[k]).join("/");
+    let s = sums.get(key);
+    if (!s) sums.set(key, (s = { time: STATES.map(() => 0), of }));
+    s.time[at] += cube.period[i] / 1e9;
+    all += cube.period[i] / 1e9;
+  });
+  const sum = (x: { time: number[] }): number => x.time.reduce((a, b) => a + b, 0);
+  const rows = [...sums.values()].sort((a, b) => sum(b) - sum(a)).map((x) => columns.map((k) => {
+    const at = STATES.indexOf(k.key.replace("_seconds", ""));
+    return k.key === "seconds" ? sum(x) : k.key === "share" ? sum(x) / (all || 1) : at >= 0 && k.key !== "state" ? x.time[at] : k.kind === "text" ? strings.push(String(x.of[k.key])) - 1 : x.of[k.key];
+  }));
+  return new Table(t.name, t.title, t.rest, t.people, false, t.data, columns.map((k) => ({ ...k, flags: [...k.flags].filter((f) => f !== "error" && f !== "why") })), rows, strings, t.main);
+}
+
+export interface Reached { table: Table; summed: boolean; rowFilter?: (row: number) => boolean; note: HTMLElement | null }
+export function reached(c: Context, d: Doc | null, t: Table): Reached {
+  const summed = d?.view === "wait" && !!c.wall && t.name in OF && ["focus", "hide", "process", "thread", "time"].some((k) => state[k as "time"]);
+  const pid = t.column("pid"), tid = t.column("tid"), cpu = t.column("cpu"), event = t.column("event");
+  const tests: ((r: number) => boolean)[] = [], left: string[] = [];
+  const within = (list: string, of: (r: number) => string): void => { const want = new Set(list.split(",")); tests.push((r) => want.has(of(r))); };
+  if (!summed && state.process) { if (pid && !t.one) within(state.process, (r) => t.text(r, pid)); else left.push("process"); }
+  if (!summed && state.thread) { if (pid && tid && !t.one) within(state.thread, (r) => `${t.text(r, pid)}/${t.text(r, tid)}`); else left.push("thread"); }
+  if (state.cpu) { if (cpu && !summed && !t.one) within(state.cpu, (r) => t.text(r, cpu)); else left.push("CPU"); }
+  if (state.time && !(summed && c.wall!.hasTime)) left.push("time");
+  if (state.event && event && t.length && Array.from({ length: t.length }, (_, r) => t.text(r, event)).includes(state.event)) tests.push((r) => t.text(r, event) === state.event);
+  return { table: summed ? added(c, d!, t) : t, summed, rowFilter: tests.length ? (r) => tests.every((f) => f(r)) : undefined, note: wholeChip(left) };
+}
+// Of a table that the filter does not reach.
+export function wholeChip(left: string[]): HTMLElement | null {
+  const said = `These figures are of the whole recording: the filter on ${left.join(", ")} does not reach them.`;
+  return left.length ? h("p", { class: "whole" }, h("span", { class: "chip", title: said }, `whole recording: no filter on ${left.join(", ")}`)) : null;
+}
+// By a name for each filter that is set, of pictures and texts that none of them reaches.
+export function wholeNote(): HTMLElement | null {
+  return wholeChip([state.process && "process", state.thread && "thread", state.cpu && "CPU", state.time && "time"].filter(Boolean));
+}
