@@ -326,6 +326,12 @@ for path in [fields, branches, *corpus[::SHARE]]:
             t.ok(ours == theirs, "%s: %s is what %s shows" % (os.path.basename(path), table, " ".join(words)),
                  next(((a, b) for a, b in zip(ours, theirs) if a != b), (len(ours), len(theirs))) if isinstance(ours, list) else ours)
 
+# ---- operands that are neither
+for words, said in ((("-i", "FILE", "select count(*) from samples", "select 2"), "one query"), (("-i", "FILE", "FILE", "select 2"), "already"),
+                    (("FILE", "select 1", "select 2"), "one query")):
+    r = run("sql", *[("mixed.data" if w == "FILE" else w) for w in words])
+    t.ok(r.returncode == 2 and not r.stdout and said in r.stderr, "sql %s: refused" % " ".join(words), r.stderr)
+
 # ---- the schema, shown
 rows = json.loads(run("list", "tables", "-j").stdout)["columns"]
 t.ok({(c[0], c[1]) for c in schema} <= {(r["table"], r["column"]) for r in rows} and all(r["means"] and r["type"] and r["source"] for r in rows),

@@ -81,11 +81,32 @@ static int open_sql_run(struct asked *a, const char *path, struct err *err)
 	return 0;
 }
 
+/* Operands that are neither the query nor a recording. */
+static int refuse_operands(const struct cli *cli, struct err *err)
+{
+	for (size_t i = 0; i < cli->args.n; i++) {
+		if (is_query(cli->args.v[i])) {
+			(void)err_set(err, ERR_USAGE, "%s: there is one query for each cyclade sql",
+				      cli->args.v[i]);
+			return err_hint(
+				err, "without a query, cyclade sql FILE reads one after the other");
+		}
+	}
+	if (cli->opt.input && cli->args.n) {
+		(void)err_set(err, ERR_USAGE, "%s: -i names the recording already", cli->args.v[0]);
+		return err_hint(err, "several recordings are operands, without -i: "
+				     "cyclade sql A.data B.data QUERY");
+	}
+	return 0;
+}
+
 static int open_runs(struct asked *a, struct err *err)
 {
 	struct cli *cli = a->cli;
 	size_t n = cli->args.n + 1;
 
+	if (refuse_operands(cli, err))
+		return -1;
 	a->r = xcalloc(n, sizeof(struct results *));
 	a->saved = xcalloc(n, sizeof(struct saved *));
 	a->run = xcalloc(n, sizeof(*a->run));
