@@ -678,6 +678,20 @@ def ordinary():
     return None
 
 
+# ---- deep chains: the outermost frame is there
+m = Made([b"schedule", b"do_nanosleep", b"deeper", b"outermost"])
+m.comm(1000, 7, b"deep")
+m.on(1500, 7)
+m.off(2000, 7, chain=[0, 1] + [2] * 2000 + [3])
+m.on(9000, 7)
+m.exit(9500, 7)
+m.write("deep.data")
+stacks = [r["stack"].split(";") for r in doc_of("deep.data")["stacks"]]
+t.ok(len(stacks) == 1 and stacks[0][0] == "outermost" and len(stacks[0]) == 2003, "a chain of 2,003 frames is whole", [(s[0], len(s)) for s in stacks])
+for how in ("--wait", "--wall"):
+    lines = [x.rsplit(" ", 1)[0].split(";") for x in run("report", how, "--format", "folded", "deep.data").stdout.splitlines()]
+    t.ok(any("outermost" in x[:2] and x.count("deeper") == 2000 for x in lines), how + ", folded: the same", [(x[:2], len(x)) for x in lines])
+
 if ready(t, PROGRAM):
     programs()
     ordinary()

@@ -4,6 +4,7 @@
  */
 #include <stdlib.h>
 
+#include "analyse/sample_frames.h"
 #include "analyse/pass.h"
 #include "analyse/wait/wait_int.h"
 #include "base/xalloc.h"
@@ -136,17 +137,15 @@ static enum space_kind kind_of_context(uint64_t marker)
 	}
 }
 
-#define DEPTH 512u
-
 /* Outermost first, below the root. */
 static int chain_make(struct wait_chains *k, const struct pass_sample *at,
 		      const struct pd_sample *s, struct memo *m)
 {
 	enum space_kind kind = SPACE_USER;
-	uint32_t frame[DEPTH], n = 0;
+	uint32_t frame[SAMPLE_FRAMES_RECORD], n = 0;
 	bool called = false; /* the entry is where a call returns to */
 
-	for (uint64_t i = 0; i < s->n_chain && n < DEPTH; i++) {
+	for (uint64_t i = 0; i < s->n_chain && n < SAMPLE_FRAMES_RECORD; i++) {
 		uint64_t ip = ld64(s->chain + i * 8);
 
 		if (ip >= (uint64_t)PERF_CONTEXT_MAX) {

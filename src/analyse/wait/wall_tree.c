@@ -148,8 +148,6 @@ static uint32_t wall_number_of(struct planting *p, const struct wait_place *x)
 	return (uint32_t)p->place.n - 1;
 }
 
-#define DEPTH 512u
-
 /* The node of a chain below that of the thread's name. frame_place: of a frame, or NULL if frames
  * are places already. */
 static uint32_t put_chain(struct planting *p, uint32_t thread, const struct chain_tree *t,
@@ -157,20 +155,22 @@ static uint32_t put_chain(struct planting *p, uint32_t thread, const struct chai
 			  const struct wait_place *place)
 {
 	const char *name = p->w->thread[thread].comm;
-	uint32_t comm = strtab_xadds(&p->comm, name), at, frame[DEPTH], n = 0;
+	uint32_t comm = strtab_xadds(&p->comm, name), at;
+	VEC(uint32_t) frame = VEC_INIT;
 
 	while (p->name.n <= comm)
 		vec_xpush(&p->name, name);
 	at = add_wall_node(p, 0, FRAME(WALL_COMM, comm));
-	for (; chain && n < DEPTH; chain = t->node[chain].parent)
-		frame[n++] = (uint32_t)t->node[chain].frame;
-	while (n && at != UINT32_MAX) {
-		uint32_t x = frame[--n], number;
+	for (; chain; chain = t->node[chain].parent)
+		vec_xpush(&frame, (uint32_t)t->node[chain].frame);
+	for (size_t n = frame.n; n && at != UINT32_MAX;) {
+		uint32_t x = frame.v[--n], number;
 
 		number = wall_number_of(p, &place[frame_place ? frame_place[x].place : x]);
 		at = number == UINT32_MAX ? UINT32_MAX
 					  : add_wall_node(p, at, FRAME(WALL_FUNCTION, number));
 	}
+	vec_free(&frame);
 	return at;
 }
 

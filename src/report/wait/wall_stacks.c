@@ -5,6 +5,8 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "base/vec.h"
+#include "base/xalloc.h"
 #include "base/text.h"
 #include "report/parallel_view.h"
 
@@ -158,8 +160,6 @@ struct table wall_shown_table(const struct parallel_view *v)
 
 /* ---- lines ----------------------------------------------------------------------------------- */
 
-#define DEPTH 512u
-
 /* Frames are separated by ';'. */
 static void put_wall_stack_frame(struct buf *out, struct buf *scratch,
 				 const struct parallel_view *v, const struct wall_node *x)
@@ -180,21 +180,24 @@ int wall_folded(struct buf *out, const struct document *d, const struct show *s,
 	const struct parallel_view *v = d->ctx;
 	const struct wall_node *node = v->tree->node;
 	struct buf scratch = BUF_INIT;
+	VEC(uint32_t) path = VEC_INIT;
 
 	(void)s;
 	for (size_t i = 1; i < v->tree->n; i++) {
 		uint64_t ns = (uint64_t)llround(node[i].self_on + node[i].self_off);
-		uint32_t path[DEPTH], n = 0;
+		size_t n;
 
-		for (uint32_t k = (uint32_t)i; k && ns && n < DEPTH; k = node[k].parent)
-			path[n++] = k;
-		while (n) {
-			put_wall_stack_frame(out, &scratch, v, &node[path[--n]]);
+		path.n = 0;
+		for (uint32_t k = (uint32_t)i; k && ns; k = node[k].parent)
+			vec_xpush(&path, k);
+		for (n = path.n; n;) {
+			put_wall_stack_frame(out, &scratch, v, &node[path.v[--n]]);
 			buf_putc(out, n ? ';' : ' ');
 			if (!n)
 				buf_printf(out, "%" PRIu64 "\n", ns);
 		}
 	}
+	vec_free(&path);
 	buf_free(&scratch);
 	return buf_error(out, err);
 }
