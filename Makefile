@@ -2,7 +2,7 @@
 # A thin front for Meson. `make help` lists the targets.
 BUILD ?= build
 
-.PHONY: all demo test check bench install uninstall dist deb deb-test fuzz format clean deps help
+.PHONY: all static static-test demo test check bench install uninstall dist deb deb-test fuzz format clean deps help
 all: $(BUILD)/build.ninja
 	@echo "make: building in $(BUILD)/" >&2
 	@ninja -C $(BUILD) --quiet src/cli/cyclade demo/phases library
@@ -22,6 +22,12 @@ test: $(BUILD)/build.ninja ## the quick tests, in two minutes; T=NAME: one suite
 
 check: ## install what is missing, build every way, run all tests: sh check
 	@sh ./check
+
+static: all ## one file that needs no library: BUILD/cyclade-static
+	@sh ci/static.sh $(BUILD)
+
+static-test: static ## that file, in a root with nothing else (as root)
+	@sh ci/static-test.sh $(BUILD)/cyclade-static
 
 bench: all ## side by side with perf, on recordings made here
 	@sh bench/run.sh $(BUILD)

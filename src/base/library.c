@@ -48,3 +48,8 @@ int library_open(struct library *l, struct err *err)
 	(void)pthread_mutex_unlock(&lock);
 	return rc;
 }
+
+const char *library_static(void)
+{
+	return NULL;
+}

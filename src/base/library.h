@@ -54,4 +54,7 @@ struct library {
 /* ERR_UNSUPPORTED: it is not there, or lacks one of the functions. */
 int library_open(struct library *l, struct err *err) MUST_USE;
 
+/* What the static binary (ci/static.sh) leaves out; NULL in a program that opens libraries. */
+const char *library_static(void);
+
 #endif

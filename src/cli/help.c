@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/library.h"
 #include "base/sandbox.h"
 #include "base/text.h"
 #include "config.h"
@@ -127,11 +128,15 @@ int help_commands(FILE *to)
 
 int help_version(void)
 {
+	const char *without = library_static();
 	char sandbox[SANDBOX_WORDS];
 
 	fputs("cyclade " CYCLADE_VERSION "\nwith:", stdout);
 	for (size_t i = 0; i < sizeof(libraries) / sizeof(*libraries); i++)
-		fprintf(stdout, "%s %s", i ? "," : "", libraries[i]);
+		fprintf(stdout, "%s %s%s", i ? "," : "",
+			without && strstr(without, libraries[i]) ? "no " : "", libraries[i]);
+	if (without)
+		fprintf(stdout, "\nstatic binary; left out: %s", without);
 	fprintf(stdout, "\nsandbox: %s\n", sandbox_words(sandbox, sandbox_can()));
 	return flush_help(stdout, EXIT_OK);
 }
