@@ -22,6 +22,7 @@
 #include "cli/help.h"
 #include "cli/inputs.h"
 #include "cli/model_choice.h"
+#include "cli/perf_words.h"
 #include "cli/sandboxing.h"
 #include "cli/screen/screen.h"
 #include "cli/temp_dir.h"
@@ -142,8 +143,11 @@ static int dispatch(struct cli *cli, int argc, char **argv)
 	}
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))
 		return help_overview(stdout, EXIT_OK);
-	if (!strcmp(argv[1], "--version"))
+	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "version") ||
+	    !strcmp(argv[1], "-v") || !strcmp(argv[1], "-V"))
 		return help_version();
+	if (perf_command_refused(argv[1], argc > 2 ? argv[2] : NULL, &err))
+		return cli_fail(&err);
 	if (is_program(argv[1])) {
 		cli->command = CMD_RUN;
 		skip = 1;

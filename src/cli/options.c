@@ -11,6 +11,7 @@
 #include "base/num.h"
 #include "base/text.h"
 #include "base/xalloc.h"
+#include "cli/perf_words.h"
 #include "measure/measure_opts.h"
 
 /* The commands as bits, for the rows of options.def: more than an int has. */
@@ -395,6 +396,27 @@ int option_set(struct options *o, struct arena *a, enum command cmd, const struc
 	return store(&p, row, value ? value : "");
 }
 
+/* What perf's --call-graph has beside ours. 1: taken; 0: it is no such word; -1: refused. */
+static int perf_chains(struct parse *p, const struct option_row *row, const char *attached,
+		       bool is_long)
+{
+	const char *next = p->at < p->argc ? p->argv[p->at] : NULL, *v = attached ? attached : next;
+	const struct option_row *size = option_find(p->cmd, "stack-size");
+	struct stat st;
+
+	if (!v)
+		return 0;
+	if (size && (attached || is_long) && perf_stack_size(v)) {
+		p->at += !attached;
+		return store(p, row, "dwarf") || store(p, size, perf_stack_size(v)) ? -1 : 1;
+	}
+	if (p->cmd != CMD_REPORT || !perf_chain_words(v) || (!attached && file_look(v, &st)))
+		return 0;
+	(void)err_set(p->err, ERR_USAGE, "report -g does not take '%.40s'", v);
+	return err_hint(p->err, "-g is its caller, --callers its callee, no -g its none; --min PCT "
+				"is the threshold");
+}
+
 /* Takes the option's argument from `attached` or the next word, and stores it. */
 static int take_argument(struct parse *p, const struct option_row *row, const char *attached,
 			 bool is_long)
@@ -403,9 +425,16 @@ static int take_argument(struct parse *p, const struct option_row *row, const ch
 	char arg[OPTION_ARG_MAX];
 
 	if (row->kind == OPT_FLAG) {
-		if (attached)
+		/* perf's lists of registers: all are stored */
+		if (attached && strcmp(row->name, "user-regs") && strcmp(row->name, "intr-regs"))
 			return err_set(p->err, ERR_USAGE, "--%s takes no argument", row->name);
 		return store(p, row, NULL);
+	}
+	if (row->kind == OPT_MAYBE && !strcmp(row->name, "call-graph")) {
+		int rc = perf_chains(p, row, attached, is_long);
+
+		if (rc)
+			return rc < 0 ? rc : 0;
 	}
 	if (row->kind == OPT_MAYBE) {
 		if (!attached && is_long && next && has_choices(row) && is_choice(row, next)) {
@@ -423,7 +452,8 @@ static int take_argument(struct parse *p, const struct option_row *row, const ch
 		attached = next;
 		p->at++;
 	}
-	return store(p, row, attached);
+	attached = perf_value(p->arena, row->name, attached, p->err);
+	return attached ? store(p, row, attached) : -1;
 }
 
 static int long_option(struct parse *p, const char *word);
@@ -441,11 +471,11 @@ static int perf_word(struct parse *p, const struct perf_option *o, const char *a
 	}
 	if (o->argument && !attached && p->at < p->argc)
 		attached = p->argv[p->at++];
+	if (!*means && (attached || !o->argument)) /* that is so anyway */
+		return 0;
 	if (o->argument ? !attached : !!attached)
 		return err_set(p->err, ERR_USAGE, "%s %s", o->word,
 			       o->argument ? "needs an argument" : "takes no argument");
-	if (!*means) /* that is so anyway */
-		return 0;
 	if (o->argument)
 		means = arena_xprintf(p->arena, "%.*s%s%s", (int)n, means, attached, means + n + 2);
 	return long_option(p, means);
@@ -479,8 +509,10 @@ static int short_options(struct parse *p, const char *word)
 
 			if (!perf)
 				return unknown_word(p, word, strlen(word));
-			if (perf_word(p, perf, NULL))
+			if (perf_word(p, perf, perf->argument ? rest : NULL))
 				return -1;
+			if (perf->argument && rest)
+				return 0;
 			continue;
 		}
 		if (row->kind == OPT_FLAG) {
@@ -490,7 +522,7 @@ static int short_options(struct parse *p, const char *word)
 		}
 		/* "-bg": letters behind a MAYBE are its argument only if they can be */
 		if (row->kind == OPT_MAYBE && rest && *rest != '=' && has_choices(row) &&
-		    !is_choice(row, rest)) {
+		    !is_choice(row, rest) && !perf_chain_words(rest)) {
 			if (store(p, row, ""))
 				return -1;
 			continue;
