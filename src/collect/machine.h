@@ -63,14 +63,15 @@ struct machine {
 	int kptr_restrict;	/* -1: not readable */
 	int nmi_watchdog;	/* -1: not readable */
 	uint64_t max_sample_rate, mlock_kb;
-	bool privileged; /* CAP_PERFMON or CAP_SYS_ADMIN, in the first user namespace */
+	bool first_userns; /* capabilities count for perf_event_open only in this namespace */
+	bool privileged;   /* CAP_PERFMON or CAP_SYS_ADMIN, and first_userns */
 };
 
 /* The parts to read. The list of CPUs is always read; a hundred CPUs have thousands of files about
  * the rest, at some 10 us each, so name only the parts that you need. */
 enum machine_part {
 	MACHINE_NAMES = 1,	  /* hostname, release, arch */
-	MACHINE_KNOBS = 2,	  /* paranoid to mlock_kb, privileged */
+	MACHINE_KNOBS = 2,	  /* paranoid to mlock_kb, first_userns, privileged */
 	MACHINE_MODEL = 4,	  /* cpu_desc to stepping */
 	MACHINE_TOPOLOGY = 8,	  /* cpu */
 	MACHINE_SIBLINGS = 16,	  /* core_, thread_, die_siblings; with MACHINE_NAMES */

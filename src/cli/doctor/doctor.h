@@ -43,6 +43,7 @@ struct doctor {
 	int own_user, own_kernel, whole_machine, cycles;
 	const char *container; /* the container around us, or NULL */
 	int seccomp;	       /* mode from /proc/self/status, -1: not known */
+	bool no_new_privs;     /* programs gain nothing by the capabilities of their files */
 };
 
 struct check {

@@ -105,6 +105,15 @@ static void check_cpu(struct doctor *d, struct finding *f)
 				m->cpus_online, m->cpus_available);
 }
 
+/* A container's /proc/sys cannot be written; its values are the host's. */
+static void add_sysctl(struct doctor *d, struct finding *f, const char *setting)
+{
+	struct statvfs at;
+	bool fixed = d->live && !statvfs("/proc/sys/kernel", &at) && at.f_flag & ST_RDONLY;
+
+	add_fix(f, arena_printf(d->a, "%ssysctl %s", fixed ? "on the host: " : "", setting));
+}
+
 static void check_sampling(struct doctor *d, struct finding *f)
 {
 	if (!d->live) {
@@ -125,12 +134,19 @@ static void check_sampling(struct doctor *d, struct finding *f)
 		return;
 	}
 	if (d->seccomp == 2) {
-		add_fix(f, "docker run --cap-add PERFMON --security-opt seccomp=unconfined ...");
-		add_fix(f, "Kubernetes: securityContext with capabilities.add [PERFMON] and");
+		/* of a rootless container, no capability counts */
+		add_fix(f, d->m.first_userns
+				   ? "docker run --cap-add PERFMON --security-opt "
+				     "seccomp=unconfined ..."
+				   : "docker or podman run --security-opt seccomp=unconfined ...");
+		add_fix(f,
+			d->m.first_userns
+				? "Kubernetes: securityContext with capabilities.add [PERFMON] and"
+				: "Kubernetes: securityContext with");
 		add_fix(f, "  seccompProfile.type Unconfined (a filter forbids perf_event_open)");
 	}
 	if (d->m.paranoid > 2)
-		add_fix(f, "sysctl kernel.perf_event_paranoid=1");
+		add_sysctl(d, f, "kernel.perf_event_paranoid=1");
 	if (!f->fix[0])
 		add_fix(f, "look at `dmesg | tail` and at the security module of this kernel");
 }
@@ -189,7 +205,7 @@ static void check_watchdog(struct doctor *d, struct finding *f)
 	}
 	f->state = "the NMI watchdog holds one counter";
 	judge(f, VERDICT_COST, "costs a counter");
-	add_fix(f, "sysctl kernel.nmi_watchdog=0");
+	add_sysctl(d, f, "kernel.nmi_watchdog=0");
 }
 
 static const char *paranoid_means(int v)
@@ -208,6 +224,27 @@ static const char *own_path(struct doctor *d)
 	const char *copy = len > 0 ? arena_strndup(d->a, path, (size_t)len) : NULL;
 
 	return copy ? copy : "cyclade";
+}
+
+/* The capabilities of files count neither in a namespace of users, nor for programs that may gain
+ * no rights, nor on a file system without set-user-ID. */
+static void add_setcap(struct doctor *d, struct finding *f)
+{
+	const char *path = own_path(d);
+	struct statvfs at;
+
+	if (d->live && !d->m.first_userns)
+		add_fix(f, "or: as root outside of this user namespace, where capabilities count");
+	else if (d->live && d->no_new_privs)
+		add_fix(f, arena_printf(d->a,
+					"or: without no_new_privs (Kubernetes: "
+					"allowPrivilegeEscalation: true), setcap cap_perfmon+ep %s",
+					path));
+	else if (d->live && !statvfs(path, &at) && at.f_flag & ST_NOSUID)
+		add_fix(f, "or: setcap cap_perfmon+ep on a copy outside of this nosuid file "
+			   "system");
+	else
+		add_fix(f, arena_printf(d->a, "or: setcap cap_perfmon+ep %s", path));
 }
 
 static void check_paranoid(struct doctor *d, struct finding *f)
@@ -232,8 +269,8 @@ static void check_paranoid(struct doctor *d, struct finding *f)
 		judge(f, VERDICT_BLOCKER, "nothing can be sampled");
 	else
 		judge(f, VERDICT_LIMIT, v == 1 ? "no -a" : "no -a, no kernel");
-	add_fix(f, "sysctl kernel.perf_event_paranoid=0");
-	add_fix(f, arena_printf(d->a, "or: setcap cap_perfmon+ep %s", own_path(d)));
+	add_sysctl(d, f, "kernel.perf_event_paranoid=0");
+	add_setcap(d, f);
 }
 
 static void none_without_pmu(struct finding *f)
@@ -365,7 +402,7 @@ static void check_rate(struct doctor *d, struct finding *f)
 	if (d->m.max_sample_rate >= USUAL_RATE)
 		return;
 	judge(f, VERDICT_COST, "fewer samples than the usual 4000");
-	add_fix(f, "sysctl kernel.perf_event_max_sample_rate=100000");
+	add_sysctl(d, f, "kernel.perf_event_max_sample_rate=100000");
 }
 
 static void check_kernel_names(struct doctor *d, struct finding *f)

@@ -121,18 +121,19 @@ static const char *find_container(struct doctor *d)
 	return NULL;
 }
 
-static int find_seccomp(struct doctor *d)
+/* A number of /proc/self/status; -1: not known */
+static int find_status(struct doctor *d, const char *field)
 {
 	char text[4096];
 	ssize_t len = sys_read(text, sizeof(text), d->root, "proc/self/status");
 	const char *v;
-	int64_t mode;
+	int64_t number;
 	size_t n;
 
-	if (len <= 0 || !text_field(text, (size_t)len, "Seccomp", ':', &v, &n) ||
-	    !text_number(&mode, v, n))
+	if (len <= 0 || !text_field(text, (size_t)len, field, ':', &v, &n) ||
+	    !text_number(&number, v, n))
 		return -1;
-	return (int)mode;
+	return (int)number;
 }
 
 int doctor_look(struct doctor *d, struct err *err)
@@ -141,7 +142,8 @@ int doctor_look(struct doctor *d, struct err *err)
 	if (machine_read(&d->m, d->a, d->root, err))
 		return -1;
 	d->container = find_container(d);
-	d->seccomp = find_seccomp(d);
+	d->seccomp = find_status(d, "Seccomp");
+	d->no_new_privs = find_status(d, "NoNewPrivs") == 1;
 	if (!d->live)
 		return 0;
 	d->own_user = doctor_try_event(clock_attr(false), 0, -1);

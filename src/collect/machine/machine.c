@@ -74,8 +74,7 @@ static bool read_privileged(const char *root)
 	caps = strtoull(word, &end, 16);
 	if (*end)
 		return false;
-	return (caps >> CAP_BIT_PERFMON & 1 || caps >> CAP_BIT_SYS_ADMIN & 1) &&
-	       first_user_namespace(root);
+	return caps >> CAP_BIT_PERFMON & 1 || caps >> CAP_BIT_SYS_ADMIN & 1;
 }
 
 static int read_node(struct machine_node *node, struct arena *a, const char *root)
@@ -283,7 +282,8 @@ static int read_pieces(struct machine *m, struct arena *a, const char *root, uns
 			m->max_sample_rate = (uint64_t)v;
 		if (sys_number(&v, root, "proc/sys/kernel/perf_event_mlock_kb") && v > 0)
 			m->mlock_kb = (uint64_t)v;
-		m->privileged = read_privileged(root);
+		m->first_userns = first_user_namespace(root);
+		m->privileged = m->first_userns && read_privileged(root);
 	}
 	if (machine_cpus(m, a, root) || (parts & MACHINE_MODEL && read_model(m, a, root, &guest)))
 		return -1;
