@@ -67,7 +67,7 @@ def advised(text):
 
 NO_COMMANDS = {  # words of a sentence, and of a file's first line
                "is", "has", "of", "and", "may", "does", "reads", "runs", "needs", "stores", "cannot", "was", "shows", "takes", "keeps",
-               "by", "with", "itself", "in", "to", "for", "on", "as", "or", "that", "can", "made", "verdicts", "when", "writes", "counts", "a", "the"}
+               "by", "with", "itself", "in", "to", "for", "on", "as", "or", "that", "can", "made", "verdicts", "when", "writes", "counts", "a", "the", "from"}
 
 
 def literals(path):
