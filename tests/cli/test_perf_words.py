@@ -4,6 +4,7 @@
 taken for a program or a recording, and no refusal guesses at another word."""
 import os
 import re
+import shlex
 import sys
 import tempfile
 
@@ -73,21 +74,53 @@ def tail(verb):
     return {"record": DRY, "report": ("-i", DATA), "annotate": ("-i", DATA, "no_such"), "diff": (DATA, DATA), "top": ()}[verb]
 
 
+WRONG = re.compile(r"unknown option|no option|takes no|needs an argument|wants|did you mean|not a number|no such command|there is no|as perf has|no such table|no list|one recording|No such file|cannot open|is no option")
+ADVISED = {}  # command: the word that was refused
+
+
+def advised(typed, text):
+    """Keeps the commands of a refusal: up to a comma or a word of the sentence."""
+    for part in re.split(r"(?<![\w/])(?=cyclade [a-z])", text.split("\n", 1)[1])[1:]:
+        m = re.match(r"cyclade(?: (?!(?:has|have|shows|counts|samples|names|writes|draws|records|checks|prints|reads|opens|serves|selects|measures|decoded|keeps|or|is|in|itself)\b)"
+                     r"(?:'[^']*'|[^\s,;']+))+", part)
+        if m:  # else "cyclade itself"
+            ADVISED.setdefault(m[0], typed)
+
+
+def can_be_typed(command):
+    """What is wrong with a command as it is printed, with a recording, a program and files of the reader's."""
+    here = {"FILE": DATA, "./prog": "true", "OUT": "out", "FUNCTION": "main", "NAME": "page"}
+    verb, *rest = [here.get(w, w) for w in shlex.split(command)[1:]]
+    if verb in ("browse", "view", "monitor", "calibrate"):
+        rest = ["--help"]  # a screen, a browser, a server, minutes; their options are test_hints_said.py's
+    elif verb in ("record", "stat"):
+        rest.insert(0, "--dry-run")
+    p = run(verb, *rest)
+    said = re.sub(r".*perf_event_open.*", "", p.stderr)  # a machine without that counter
+    return p.stderr if WRONG.search(said) else None
+
+
 GUESS = re.compile(r"did you mean|No such file|cannot open|one recording at a time|--help lists")
 for typed, said in COMMANDS.items():
     p = run(*words(typed))
     t.ok(p.returncode == 2 and said in p.stderr and not GUESS.search(p.stderr) and not p.stdout, "%s: %s" % (typed, said), p)
+    advised(typed, p.stderr)
 for verb, rows in REFUSED.items():
     for typed, said in rows.items():
         p = run(verb, *words(typed), *tail(verb))
         hint = "directories of debug files" in p.stderr and typed.startswith("--symbols")
         t.ok(p.returncode in (2, 125) and said in p.stderr and (hint or not GUESS.search(p.stderr)), "%s %s: %s" % (verb, typed, said), p)
+        advised("%s %s" % (verb, typed), p.stderr)
 for verb, rows in SAME.items():
     for typed, ours in rows.items():
         a, b = (run(verb, *words(x), *tail(verb)) for x in (typed, ours))
         known = "no option" not in a.stderr and "takes no argument" not in a.stderr and "is not one of" not in a.stderr
         t.ok(known and (a.returncode, a.stdout, a.stderr) == (b.returncode, b.stdout, b.stderr), "%s %s is %s" % (verb, typed, ours or "the default"), "%s\n%s" % (a, b))
     t.ok(verb in ("annotate", "top") or run(verb, *tail(verb)).returncode == 0, "%s without perf's words succeeds" % verb)
+for command, typed in ADVISED.items():
+    why = can_be_typed(command)
+    t.ok(not why, "%s, of %s, can be typed" % (command, typed), why)
+t.ok(len(ADVISED) > 30, "commands are found", sorted(ADVISED))
 for word in ("version", "-v", "-V"):
     p = run(word)
     t.ok(p.returncode == 0 and p.stdout == run("--version").stdout and "cyclade" in p.stdout, "%s is --version" % word, p)
