@@ -54,7 +54,7 @@ export function wholeChip(left: string[]): HTMLElement | null {
   const said = `These figures are of the whole recording: the filter on ${left.join(", ")} does not reach them.`;
   return left.length ? h("p", { class: "whole" }, h("span", { class: "chip", title: said }, `whole recording: no filter on ${left.join(", ")}`)) : null;
 }
-// By a name for each filter that is set, of pictures and texts that none of them reaches.
-export function wholeNote(): HTMLElement | null {
-  return wholeChip([state.process && "process", state.thread && "thread", state.cpu && "CPU", state.time && "time"].filter(Boolean));
+// By a name for each filter that is set, of pictures and texts that none of them reaches; `chains`: those on chains neither.
+export function wholeNote(chains = false): HTMLElement | null {
+  return wholeChip([chains ? state.focus && "focus" : "", chains ? state.hide && "hide" : "", state.process && "process", state.thread && "thread", state.cpu && "CPU", state.time && "time"].filter(Boolean));
 }

@@ -467,6 +467,14 @@ async function wall(file, data) {
   for (const c of cells.filter((c) => c[1] === 2 && c[3] >= 10 + later && c[3] < 20 + later)) { const f = frame(c[0]), k = f[2] === null ? "running" : text(f[0]); sums[k] = (sums[k] ?? 0) + c[5] / 1e9; }
   ok(had.length === Object.keys(sums).length && Object.entries(sums).every(([k, v]) => had.some((x) => x.includes(k) && x.includes(words(v)))), "wait: reasons are those of the thread and the time that the filter has", `${had.join("|")} ${JSON.stringify(sums)}`);
   ok((await page.$$eval("main .whole", (v) => [...new Set(v.map((x) => x.textContent))])).join() === "whole recording: no filter on thread, time", "wait: a table that no filter reaches says so", await page.$$eval("main .whole", (v) => v.map((x) => x.textContent)));
+  ok(await page.$$eval("main dl.facts", (v) => v.some((x) => x.textContent.includes("8.00 s of 2 threads") && x.parentElement.previousElementSibling?.matches(".whole"))), "wait: so do lines of text", await page.textContent("main"));
+  // on the first page what no filter reaches is left out of what threads did
+  await page.evaluate((f) => { location.hash = new URLSearchParams({ view: "summary", ...f }).toString(); }, filtered);
+  await page.waitForFunction(() => document.querySelector("main").dataset.view === "summary" && document.querySelector("main .states"));
+  const did = await page.$eval("main section:has(.states)", (x) => x.textContent);
+  const all = Object.values(sums).reduce((a, b) => a + b, 0);
+  ok(did.startsWith("What 1 thread did ") && !did.includes("in parse_row") && !did.includes("worker 101"), "summary: objects and threads of the whole recording are not among what the filter has", did);
+  ok(did.endsWith(`waited longest: worker-2 102, ${words(all - (sums.running ?? 0))} of ${words(all)}`), "summary: who waited longest is of what the filter has", did);
   await go({});
   // the outermost frame: what was on the CPU is at the left, unknown time at the right
   const looks = await page.$eval("main canvas", (v) => {

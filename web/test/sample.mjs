@@ -106,7 +106,7 @@ export function samplePage({ functions = 60, threads = 6, cpus = 4, bins = 120, 
     table(S, "summary", ["thread_count count", "seconds seconds", "running_seconds seconds", "runnable_seconds seconds", "blocked_seconds seconds", "unknown_seconds seconds"], [[2, 8, 2, 4, 2, 0]], { one: true, data: true }),
     table(S, "threads", ["seconds seconds", "running_seconds seconds", "reason text", "object text", "tid id key", "comm text key"], [[4, 1.9, "preempted", null, 100, "main"], [4, 0.1, "lock", HOSTILE, 101, "worker"]], { main: true }),
     table(S, "reasons", ["seconds seconds", "reason text key", "state text", "means text"], [[2, "running", "running", "on a CPU"], [4, "preempted", "runnable", "no CPU"], [2, "lock", "blocked", "a mutex"]]),
-    table(S, "objects", ["seconds seconds", "reason text key", "object text key", "caller text key"], [[1.5, "lock", HOSTILE, "parse_row"], [0.25, "lock", null, null]])]));
+    table(S, "objects", ["seconds seconds", "reason text key", "object text key", "caller text key"], [[1.5, "lock", HOSTILE, "parse_row"], [0.25, "lock", null, null]])], { facts: [["time", "8.00 s of 2 threads"]] }));
   if (diff) documents.unshift(doc(S, "diff", "cyclade.diff/1", [table(S, "functions", ["dso text key of", "function text key", "base share error", "new share error", "change share error", "verdict text"],
     shares.slice(0, 20).map((s, i) => ["join", name(i), { v: s / sum, e: 0.01 }, { v: (s / sum) * (i === 0 ? 0.6 : 1.01), e: 0.01 }, { v: i === 0 ? -0.4 : 0.01, e: 0.02 }, i === 0 ? "less" : "noise"]), { main: true, title: S.of("functions") })], { facts: [["what moved", "hash_probe"]] }));
 

@@ -6,7 +6,7 @@ import { h, safe } from "../dom";
 import { cell } from "../format";
 import { latencyColumns } from "../latencies";
 import { state } from "../state";
-import { reached } from "../reach";
+import { reached, wholeNote } from "../reach";
 import { timeColumns } from "../times";
 import { functionLink, hashOf, heading, lines, nextCommands, partsOf, type Context, type View } from "./context";
 
@@ -48,7 +48,8 @@ export function genericView(id: string, title: string, main: string[], of = [id]
         const first = findTable(d, ...main) ?? d.tables.find((t) => t.main && !t.one);
         const rest = d.tables.filter((t) => t !== first && t.length && !(t.one && t.columns.every((x) => x.flags.has("loss"))));
         if (first?.length) drawTable(root, c, d, first, rest.length === 0);
-        root.append(lines(d));
+        const said = lines(d);
+        root.append((said.firstChild && wholeNote(true)) ?? "", said);
         for (const t of rest) if (!t.one && !t.data) drawTable(root, c, d, t);
         for (const t of rest) if (!t.one && t.data) folded(root, c, d, t);
         const about = rest.filter((t) => t.one);

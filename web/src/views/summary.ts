@@ -94,9 +94,13 @@ function measured(c: Context): HTMLElement {
   return h("div", null, parts.length ? h("p", { class: "dim" }, safe(parts.join(" · "))) : null, ...[...bad.values()].slice(0, 4).map((x) => h("p", { class: "bad" }, `! ${safe(x)}`)));
 }
 function waits(c: Context, d: Doc): HTMLElement | null {
-  const sum = findTable(d, "summary"), threads = findTable(d, "threads"), objects = findTable(d, "objects"), whole = findTable(d, "reasons"), reasons = whole && reached(c, d, whole).table;
+  const under = (name: string): Table | undefined => { const t = findTable(d, name); return t && reached(c, d, t).table; };
+  const sum = findTable(d, "summary"), threads = under("threads"), reasons = under("reasons");
   if (!sum?.length || !(sum.number(0, sum.column("seconds")) > 0)) return null;
-  const all = reasons && reasons !== whole ? reasons.rows.reduce((a, _, r) => a + reasons.number(r, reasons.column("seconds")), 0) : sum.number(0, sum.column("seconds"));
+  // objects are summed for the whole recording only
+  const some = reasons !== findTable(d, "reasons"), objects = some ? undefined : findTable(d, "objects");
+  const all = reasons && some ? reasons.rows.reduce((a, _, r) => a + reasons.number(r, reasons.column("seconds")), 0) : sum.number(0, sum.column("seconds"));
+  const count = some && threads ? threads.length : sum.number(0, sum.column("thread_count"));
   // in the colours of the picture of threads
   const kinds = new Map<string, { words: string; colour: string; v: number }>();
   for (let r = 0; reasons && r < reasons.length; r++) {
@@ -116,7 +120,7 @@ function waits(c: Context, d: Doc): HTMLElement | null {
     bar.append(i);
     legend.append(swatch(p.colour, `${p.words} ${percent(p.v / all)}`));
   }
-  const box = h("section", null, heading(`What ${group(sum.number(0, sum.column("thread_count")))} threads did `, c.pages.has("wait") ? h("a", { href: hashOf({ view: "wait", sort: "", search: "" }) }, "all waits") : null), bar, legend);
+  const box = h("section", null, heading(`What ${group(count)} thread${count === 1 ? "" : "s"} did `, c.pages.has("wait") ? h("a", { href: hashOf({ view: "wait", sort: "", search: "" }) }, "all waits") : null), bar, legend);
   const list = h("ul", { class: "waits" });
   const text = (t: Table, r: number, key: string): string => t.text(r, t.column(key));
   const much = (t: Table, r: number): number => t.number(r, t.column("seconds"));
@@ -133,7 +137,7 @@ function waits(c: Context, d: Doc): HTMLElement | null {
   const off = (r: number): number => threads!.number(r, threads!.column("seconds")) - threads!.number(r, threads!.column("running_seconds"));
   for (let r = 0; threads && r < threads.length; r++) if (most < 0 || off(r) > off(most)) most = r;
   if (most >= 0) box.append(h("p", null, "waited longest: ", h("b", null, safe(`${text(threads!, most, "comm")} ${text(threads!, most, "tid")}`)),
-    safe(`, ${seconds(off(most))} of ${seconds(threads!.number(most, threads!.column("seconds")))}, mostly ${text(threads!, most, "reason") || "for unknown reasons"} ${shortName(text(threads!, most, "object"))}`)));
+    safe(`, ${seconds(off(most))} of ${seconds(threads!.number(most, threads!.column("seconds")))}${some ? "" : `, mostly ${text(threads!, most, "reason") || "for unknown reasons"} ${shortName(text(threads!, most, "object"))}`}`)));
   return box;
 }
 // What memory accesses were answered by, and which data they were to.
@@ -153,7 +157,7 @@ export const summaryView: View = {
     const found = c.doc("findings"), head = headline(c), wait = c.doc("wait"), tree = treeTables(c).find((x) => !x.table.byKey.has("time"));
     if (head) root.append(head);
     root.append(measured(c));
-    const note = filtered() ? cubeNote(c) : null, whole = found || wait || tree ? wholeNote() : null;
+    const note = filtered() ? cubeNote(c) : null, whole = found || wait || tree ? wholeNote(true) : null;
     if (note) root.append(note);
     if (whole) root.append(whole);
     const strip = c.cube?.hasTime ? h("section", null, heading("Threads over time ", h("a", { href: hashOf({ view: "time" }) }, "time")), timeStrip(c, 190)) : null;
