@@ -2,7 +2,7 @@
 # A thin front for Meson. `make help` lists the targets.
 BUILD ?= build
 
-.PHONY: all static static-test demo test check bench install uninstall dist deb deb-test fuzz format clean deps help
+.PHONY: all tutorial static static-test demo test check bench install uninstall dist deb deb-test fuzz format clean deps help
 all: $(BUILD)/build.ninja
 	@echo "make: building in $(BUILD)/" >&2
 	@ninja -C $(BUILD) --quiet src/cli/cyclade demo/phases library
@@ -52,6 +52,16 @@ deb: ## Debian packages in dist/deb, by dpkg-buildpackage; `make deb-test`: lint
 
 deb-test:
 	@sh packaging/deb.sh dist/deb test
+
+tutorial: ## doc/tutorial and doc/from-*.md as HTML in BUILD/tutorial, by pandoc or cmark (Debian packages)
+	@mkdir -p $(BUILD)/tutorial
+	@for page in doc/tutorial/*.md doc/from-*.md; do \
+		html=$(BUILD)/tutorial/$$(basename "$$page" .md).html; \
+		if command -v pandoc >/dev/null; then pandoc -s -f gfm -o "$$html" --metadata title="$$(sed -n 's/^# //p;/^# /q' "$$page")" "$$page"; \
+		elif command -v cmark >/dev/null; then cmark "$$page" >"$$html"; \
+		else echo "make: neither pandoc nor cmark is here: apt-get install pandoc" >&2; exit 1; fi || exit 1; \
+	done
+	@echo "make: $(BUILD)/tutorial/README.html" >&2
 
 clean:
 	rm -rf build build-*

@@ -45,6 +45,8 @@ for page in glob.glob("doc/*.md") + ["README.md"]:
         if "cyclade " not in line:
             continue
         own = line.split(" -- ")[0]
+        if re.match(r"doc/from-", page):  # the first column is another program's
+            own = own[own.find("cyclade "):] if "cyclade " in own else ""
         for o in re.findall(r'(?<![\w-])--([a-z][a-z-]+)', own):
             if o not in options:
                 bad.append("%s: no option --%s: %s" % (page, o, line.strip()))

@@ -101,6 +101,8 @@ t.ok(n > 120, "messages are found", n)
 n = judge("examples of the manual", [(p, line.strip()) for p in files("doc/*.md", "README.md") for line in read(p).splitlines()
                                      if re.match(r"(?:    |\t)(?:sudo |\$ )?cyclade ", line)])
 t.ok(n > 100, "examples are found", n)
+cells = [(p, x) for p in files("doc/from-*.md") for line in read(p).splitlines() if line.startswith("| ") for x in re.findall(r"`(cyclade [^`]+)`", line)]
+t.ok(judge("pages for those who come from other tools", cells) > 50, "their commands are found", len(cells))
 t.ok(wrong("record", " -g dwarf -- ./prog") and wrong("report", " --heap") and wrong("recrod", "") and not wrong("record", " -ag -F 99"),
      "what is wrong is seen")
 t.done()
