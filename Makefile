@@ -5,12 +5,14 @@ BUILD ?= build
 .PHONY: all tutorial static static-test demo test check bench install uninstall dist deb deb-test fuzz format clean deps help
 all: $(BUILD)/build.ninja
 	@echo "make: building in $(BUILD)/" >&2
-	@ninja -C $(BUILD) --quiet src/cli/cyclade demo/phases library
+	@sh ci/progress.sh make $(BUILD)/make.log ninja -C $(BUILD) src/cli/cyclade demo/phases library; code=$$?; \
+		[ $$code = 0 ] && show='-A4 :.warning:' || show='-vE ^(\[[0-9]+/|ninja:.Entering)'; \
+		grep $$show $(BUILD)/make.log >&2; exit $$code
 
 $(BUILD)/build.ninja:
 	@sh ci/deps.sh build
 	@echo "make: meson setup $(BUILD) --buildtype=release" >&2
-	@meson setup $(BUILD) --buildtype=release >$(BUILD).log 2>&1 || { cat $(BUILD).log; exit 1; }
+	@sh ci/progress.sh make $(BUILD).log meson setup $(BUILD) --buildtype=release || { cat $(BUILD).log; exit 1; }
 	@sed -n 's,^Message: \(left out:.*\),make: \1,p' $(BUILD).log >&2
 	@rm -f $(BUILD).log
 

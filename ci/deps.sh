@@ -76,8 +76,10 @@ log=$(mktemp) || exit 1
 trap 'rm -f "$log"' EXIT
 trap 'exit 130' INT TERM HUP
 began=$(date +%s)
-say "apt-get update"
-$as apt-get update -qq >"$log" 2>&1 || { tail -5 "$log" >&2; go_on "$1" "apt-get update failed"; }
+[ -z "$as" ] || say "sudo may ask for your password"
+[ -z "$as" ] || $as true || go_on "$1" "sudo refused, to install$missing"
+say "apt-get update (some 5 s)"
+sh "${0%/*}/progress.sh" deps "$log" $as apt-get update -qq || { tail -5 "$log" >&2; go_on "$1" "apt-get update failed"; }
 
 [ -n "$gcc" ] || gcc=$(apt-cache policy gcc | sed -n 's/.*Candidate: [0-9]*:\([0-9]*\).*/\1/p')
 take= none=
@@ -89,23 +91,14 @@ for group in $missing; do
 	[ -n "$found" ] && take="$take $found" || none="$none $group"
 done
 [ -z "$none" ] || say "this release does not have:$none"
-# With a line for each tenth of the downloads, and of what is unpacked and set up
 install() {
-	{
-		$as env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends -o APT::Status-Fd=1 "$@" 2>&1
-		echo "exit:$?"
-	} | awk -F: -v file="$log" '
-		$1 == "exit" { code = $2 }
-		{ print >file }
-		($1 == "dlstatus" || $1 == "pmstatus") && int($3 / 10) > tenth[$1] {
-			tenth[$1] = int($3 / 10)
-			print "deps:   " ($1 == "dlstatus" ? "downloaded " : "installed ") 10 * tenth[$1] " %"; fflush()
-		}
-		END { exit code }' >&2
+	sh "${0%/*}/progress.sh" deps "$log" $as env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends -o APT::Status-Fd=1 "$@"
 }
 
 if [ -n "$take" ]; then
 	say "apt-get install$take"
+	new=$(apt-get -s install --no-install-recommends $take 2>/dev/null | grep -c '^Inst')
+	[ "$new" = 0 ] || say "$new packages with what they need: about $(((new * 4 + 100) / 100 * 10)) s"
 	if ! install $take; then
 		grep -vE '^(dl|pm)status:' "$log" | tail -20 >&2
 		say "not all at once; one by one"

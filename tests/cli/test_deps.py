@@ -17,7 +17,8 @@ DPKG = 'for p; do :; done; case " $MISSING " in *" $p "*) exit 1 ;; esac; echo "
 POLICY = 'case " $GONE " in *" $2 "*) echo "  Candidate: (none)" ;; *) echo "  Candidate: 4:12.2.0-3" ;; esac'
 APT = """echo "$@" >>"$ASKED"; case $1 in
 update) exit ${UPDATE:-0} ;;
-install) for i in 1 2 3 4; do echo "dlstatus:$i:$((i * 25)).0:Retrieving"; done; echo "pmstatus:gdb:50.0:Installing"; case " $* " in *" ${UNFIT:-none} "*) exit 100 ;; esac; exit ${INSTALL:-0} ;; esac"""
+-s) for i in 1 2 3 4 5 6 7; do echo "Inst p$i (1)"; done ;;
+install) for i in 1 2 3 4; do echo "dlstatus:$i:$((i * 25)).0:Retrieving"; done; echo "pmstatus:gdb:50.0:Installing"; [ -z "$SLOW" ] || /bin/sleep $SLOW; case " $* " in *" ${UNFIT:-none} "*) exit 100 ;; esac; exit ${INSTALL:-0} ;; esac"""
 t = Tap()
 tmp = tempfile.TemporaryDirectory(prefix="cyclade-deps-")
 asked = os.path.join(tmp.name, "asked")
@@ -44,7 +45,7 @@ def deps(path, what="build", **env):
     p = subprocess.run(["/bin/sh", os.path.join(ROOT, "ci", "deps.sh"), what], env=dict(env, PATH=path, ASKED=asked, HOME=tmp.name),
                        capture_output=True, text=True, stdin=subprocess.DEVNULL)
     calls = open(asked, encoding="ascii").read().splitlines() if os.path.exists(asked) else []
-    return p.returncode, p.stderr, [x.split() for x in calls]
+    return p.returncode, p.stderr, [x.split() for x in calls if not x.startswith("-s ")]
 
 
 MESON = "meson setup build --buildtype=release && ninja -C build"
@@ -65,8 +66,11 @@ code, said, calls = deps(debian, "test", MISSING="gdb autofdo gcc-12-plugin-dev 
 words = calls[1] if len(calls) > 1 else []
 t.ok(code == 0 and [x[0] for x in calls] == ["update", "install"] and words[-3:] == ["gdb", "gcc-12-plugin-dev", "libtcmalloc-minimal4t64"],
      "what is missing is installed: the first name that this release has, with the number of its gcc", (said, calls))
-t.ok("does not have: autofdo\n" in said and "apt-get install gdb" in said and "downloaded 100 %" in said and "installed 50 %" in said,
-     "and it says so while it does it", said)
+t.ok("does not have: autofdo\n" in said and "apt-get install gdb" in said and "7 packages with what they need: about 10 s" in said,
+     "and it says so before it does it, with about how long it takes", said)
+slow = place("slow", [x for x in SHELL if x != "sleep"], {**ALL, **DEBIAN, "sleep": "exec /bin/sleep 0.1"})  # the steps of its lines are 5 s long
+code, said, calls = deps(slow, MISSING="libpfm4-dev", SLOW="2")
+t.ok(code == 0 and "deps:   Installing, 50 %, " in said, "and while it does it", said)
 code, said, calls = deps(debian, MISSING="libpfm4-dev", UID_IS="1000")
 t.ok(code == 0 and not calls and "not root, and no sudo" in said and "libpfm4-dev" in said, "no rights: goes on without what may be missing", (said, calls))
 code, said, calls = deps(poor, MISSING="libelf-dev", UID_IS="1000")
