@@ -8,7 +8,7 @@ began=$(date +%s)
 "$@" >"$log" 2>&1 </dev/null &
 pid=$!
 (
-	while sleep 5 >/dev/null 2>&1; do
+	while sleep 5 >/dev/null 2>&1 && kill -0 $pid 2>/dev/null; do
 		awk -F: -v name="$name" -v s=$(($(date +%s) - began)) '
 			/^(dl|pm)status:/ { at = ($1 == "dlstatus" ? "downloading" : $4) ", " int($3) " %" }
 			/^\[[0-9]+\/[0-9]+\]/ { split(substr($0, 2), n, /[\/\]]/) }
