@@ -100,7 +100,8 @@ struct memory_group {
 	uint64_t samples, loads, stores;
 	/* IBS fetches count for the instruction in which their address lies. */
 	uint64_t fetches, fetches_inside, fetches_aborted;
-	struct memory_open { /* AMD's: loads that missed the L2 cache, and the core's open misses */
+	/* AMD's: loads that missed the L2 cache, and the core's open misses; 0: not counted */
+	struct memory_open {
 		uint64_t n;
 		double sum, squares;
 	} open;

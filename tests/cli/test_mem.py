@@ -467,6 +467,11 @@ if m and addr:
     t.ok("misses of %s hardly overlap (1.1 open)" % names[1] in p.stdout and "misses of %s " % names[0] not in p.stdout, "and what it means", p.stdout)
     mem_made.write_ibs(ibs, [x for i, x in enumerate(ops) if not i & 1], [], mapped=(program, offset))
     t.ok("hardly overlap" not in run("mem", ibs).stdout, "nothing of it where misses overlap", "")
+    # a CPU that does not count them has 0 everywhere, though each miss is one
+    mem_made.write_ibs(ibs, [[*x[:4], x[4] & ~(63 << 26), *x[5:]] for x in ops], [], mapped=(program, offset))
+    p = run("mem", ibs)
+    t.ok(all(r["open_misses"] is None for r in doc_of(ibs)["functions"]) and "hardly overlap" not in p.stdout and "open misses" not in p.stdout,
+         "IBS: no open misses where the CPU does not count them", p.stdout)
     # where no branches were recorded, what dispatched ops tell of how often code ran: fetches say nothing of that
     first, second = (min(a for a, f in addr.items() if f == n) for n in names)
     at = lambda a: [3 << 17, mem_made.TEXT + a - start, 0, 0, 0, 0, 0, 0]

@@ -92,8 +92,19 @@ static struct memory_group *group_of(struct memory_work *w, enum memory_by by, u
 }
 
 /* Groups that were counted stand first: their place is that of their tally. */
+/* A load that misses is itself an open miss: 0 everywhere is a CPU that does not count them. */
+static bool counts_open(const struct memory_work *w)
+{
+	vec_each (&w->c.v, const struct memory_tally *, t)
+		if (t->open_sum)
+			return true;
+	return false;
+}
+
 static int take_tallies(struct memory_work *w)
 {
+	const bool open = counts_open(w);
+
 	/* room for the folded groups, too: there are fewer of these */
 	if (vec_reserve(&w->group, 2 * w->c.v.n + 1))
 		return -1;
@@ -105,8 +116,9 @@ static int take_tallies(struct memory_work *w)
 		g->loads = t->kind[MEMOP_KIND_LOAD] + t->kind[3];
 		g->stores = t->kind[MEMOP_KIND_STORE] + t->kind[3];
 		g->samples = t->kind[0] + t->kind[MEMOP_KIND_LOAD] + g->stores;
-		g->open = (struct memory_open){ t->open, (double)t->open_sum,
-						(double)t->open_squares };
+		if (open)
+			g->open = (struct memory_open){ t->open, (double)t->open_sum,
+							(double)t->open_squares };
 	}
 	return 0;
 }

@@ -106,7 +106,7 @@ static void put_lock(struct buf *b, const struct finding *f)
 	put_who(b, f);
 	buf_puts(b, " waited ");
 	put_share(b, f->share, f->half);
-	buf_printf(b, " of their time (%s) for the mutex",
+	buf_printf(b, " of %s time (%s) for the mutex", f->threads > 1 ? "their" : "its",
 		   num_seconds(time, (double)f->time / 1e9));
 	if (f->object)
 		buf_printf(b, " '%s'", f->object);
@@ -124,7 +124,7 @@ static void put_wait(struct buf *b, const struct finding *f)
 	put_who(b, f);
 	buf_printf(b, " waited for %s", reason_words(f->reason));
 	if (f->object)
-		buf_printf(b, ", %s,", f->object);
+		buf_printf(b, ", %s%s", f->object, f->at.function ? "," : "");
 	put_place_if_known(b, " in ", f);
 }
 

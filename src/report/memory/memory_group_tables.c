@@ -70,9 +70,9 @@ TABLE_CELL(open_misses, cell_estimate(out, memory_open(memory_group_of(r))))
 #define ACCESSES \
 	COLUMN("loads", "loads", T_COUNT, C_DATA, "samples that load", OF(loads)), \
 	COLUMN("stores", "stores", T_COUNT, C_DATA, "samples that store", OF(stores)), \
-	COLUMN("open_misses", "open", T_REAL, C_ERROR | C_SPARSE | C_DROP, \
-	       "misses of the core that were open when its loads missed the L2 cache, on " \
-	       "average", \
+	COLUMN("open_misses", "open misses", T_REAL, C_ERROR | C_SPARSE | C_DROP, \
+	       "L2 misses of the core that were open at a time when a load of these missed, " \
+	       "itself included, on average; null: the CPU does not count them", \
 	       .get = open_misses), \
 	COLUMN("cycles_share", "of cycles", T_SHARE, C_ERROR | C_SPARSE, \
 	       "of the cycles of all samples' latencies", .get = of_group, \
