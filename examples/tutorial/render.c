@@ -14,7 +14,7 @@
 #ifndef VERSION
 #define VERSION 1
 #endif
-#define ROWS 2500
+#define ROWS 2000
 
 static uint32_t mix(uint32_t s, int n)
 {

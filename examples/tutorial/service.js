@@ -29,6 +29,6 @@ function answerRequest(n) {
 }
 
 let bytes = 0;
-for (let n = 0; n < 50; n++)
+for (let n = 0; n < 30; n++)
 	bytes += answerRequest(n);
 console.log(bytes + ' bytes');
