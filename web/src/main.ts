@@ -94,15 +94,19 @@ function start(texts: string[]): void {
   for (const e of [...document.body.children]) if (e.tagName !== "SCRIPT") e.remove();
   document.body.prepend(app);
 
-  const draw = (): void => {
-    const view = views.find((v) => v.id === state.view) ?? first;
-    tip(null);
+  const links = (view: View): void => {
     const link = (v: View): HTMLElement => {
       const i = views.indexOf(v);
       return h("a", { href: hashOf({ view: v.id, sort: "", search: "" }), "aria-current": v === view ? "page" : null }, i < 10 ? h("kbd", null, String((i + 1) % 10)) : null, v.title);
     };
     nav.replaceChildren(...tabs.map(link));
     if (more.length) nav.append(h("details", { class: "more" }, h("summary", { class: more.includes(view) ? "here" : null }, more.includes(view) ? `more: ${view.title}` : "more"), h("div", null, ...more.map(link))));
+  };
+  const here = (): View => views.find((v) => v.id === state.view) ?? first;
+  const draw = (): void => {
+    const view = here();
+    tip(null);
+    links(view);
     bar.update();
     forget();
     painters.clear();
@@ -122,7 +126,7 @@ function start(texts: string[]): void {
   const close = (e: Event): void => { for (const d of nav.querySelectorAll<HTMLDetailsElement>("details[open]")) if (!d.contains(e.target as Node) || (e as KeyboardEvent).key === "Escape") d.open = false; };
   addEventListener("click", close);
   addEventListener("keydown", (e) => { if (e.key === "Escape") close(e); });
-  listen(draw);
+  listen((quiet) => (quiet ? links(here()) : draw()));
   onColours(draw);
   openKeys(views, bar.search);
   if (!views.some((v) => v.id === state.view)) go({ view: first.id }, true);

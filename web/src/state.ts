@@ -19,14 +19,15 @@ export interface State {
   search: string;
   look: string;    // flame: how it is drawn, words with commas
   side: string;    // compare: "", base, new, change
+  shown: string;   // time: "from,to", what is shown
 }
-const EMPTY: State = { view: "", fn: "", focus: "", hide: "", process: "", thread: "", cpu: "", time: "", node: "", event: "", sort: "", zoom: "", invert: "", search: "", look: "", side: "" };
+const EMPTY: State = { view: "", fn: "", focus: "", hide: "", process: "", thread: "", cpu: "", time: "", node: "", event: "", sort: "", zoom: "", invert: "", search: "", look: "", side: "", shown: "" };
 export const FILTERS = ["focus", "hide", "process", "thread", "cpu", "time", "node", "event"] as const;
 
 export let state: State = { ...EMPTY };
 // What pages were called before: links that were sent lead there.
 const OLD: Record<string, string> = { overview: "summary", function: "code", diff: "compare", mem: "memory" };
-const listeners: (() => void)[] = [];
+const listeners: ((quiet: boolean) => void)[] = [];
 
 function read(): State {
   const s = { ...EMPTY };
@@ -47,18 +48,27 @@ export function go(change: Partial<State>, replace = false): void {
   state = next;
   if (replace) history.replaceState(null, "", hash);
   else history.pushState(null, "", hash);
-  listeners.forEach((f) => f());
+  listeners.forEach((f) => f(false));
 }
-export function listen(f: () => void): void { listeners.push(f); }
+// What is seen already: only links are made again. A step for Back once it rests.
+let resting = 0;
+export function note(change: Partial<State>): void {
+  state = { ...state, ...change };
+  clearTimeout(resting);
+  resting = window.setTimeout(() => { if (write(read()) !== write(state)) history.pushState(null, "", write(state)); }, 300);
+  listeners.forEach((f) => f(true));
+}
+// quiet: nothing need be drawn again.
+export function listen(f: (quiet: boolean) => void): void { listeners.push(f); }
 export function openState(): void {
   state = read();
-  const changed = (): void => { state = read(); listeners.forEach((f) => f()); };
+  const changed = (): void => { state = read(); listeners.forEach((f) => f(false)); };
   addEventListener("popstate", changed);
   addEventListener("hashchange", () => { if (write(read()) !== write(state)) changed(); });
 }
 export function filtered(): boolean { return FILTERS.some((f) => state[f]); }
 export function resetFilters(): void {
-  go({ focus: "", hide: "", process: "", thread: "", cpu: "", time: "", node: "", event: "", zoom: "", search: "" });
+  go({ focus: "", hide: "", process: "", thread: "", cpu: "", time: "", node: "", event: "", zoom: "", search: "", shown: "" });
 }
 // A regex of the reader's; a broken one matches as plain text.
 export function regex(text: string): RegExp {

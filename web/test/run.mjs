@@ -217,6 +217,19 @@ async function keys(file) {
     await press(k);
     ok((await part()) !== old, `${k} ${what} on the time axis`, old);
   }
+  for (const k of "ssss") await press(k);
+  const whole = await part(), zoomed = (yes) => page.waitForFunction((want) => location.hash.includes("shown=") === want, yes);
+  await zoomed(false);
+  await press("w");
+  await zoomed(true);
+  const near = await part(), link = await page.evaluate(() => location.href);
+  ok((await page.$$eval("nav a", (v) => v.every((x) => x.hash.includes("shown=")))), "time: links to other pages keep what is shown");
+  await page.goBack();
+  await page.waitForFunction((x) => document.querySelector("main .shown").textContent === x, whole);
+  ok(near !== whole, "time: Back shows what was shown before", near);
+  const again = await open(link);
+  ok((await again.textContent("main .shown")) === near, "time: an address has what is shown", await again.textContent("main .shown"));
+  await again.context().close();
   const track = await (await page.$('main canvas[aria-label^="worker-0"]')).boundingBox();
   await page.mouse.move(track.x + track.width * 0.5, track.y + 5);
   await page.mouse.wheel(0, -500);

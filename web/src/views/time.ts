@@ -6,7 +6,7 @@ import type { Cube } from "../cube";
 import { h, safe, swatch, tip } from "../dom";
 import { group, percent, seconds } from "../format";
 import { shortName } from "../names";
-import { go, state } from "../state";
+import { go, note as see, state } from "../state";
 import { BOX, columnsIn, lookOf, othersColour, paintStacks, paintTrack, stacksOf, timeWords, type Area, type Box, type Look, type Palette, type Timeline, type Track } from "../timeline";
 import { cubeNote, functionLink, heading, type Context, type View } from "./context";
 
@@ -75,8 +75,7 @@ export function timeStrip(c: Context, height: number): HTMLElement {
   return box;
 }
 
-// What is shown, and which tracks have more: kept while the page is open.
-let shownFrom = 0, shownTo = 0;
+// Which tracks have more: kept while the page is open.
 const opened = new Set<string>();
 let keysOf: ((key: string) => boolean) | null = null;
 
@@ -84,7 +83,7 @@ export const timeView: View = {
   id: "time", title: "time",
   draw(root, c: Context) {
     const cube = c.cube!, line = c.timeline!;
-    if (!(shownTo > shownFrom) || shownTo > line.seconds) [shownFrom, shownTo] = [0, line.seconds];
+    const part = state.shown.split(",").map(Number), [shownFrom, shownTo] = part[0] >= 0 && part[1] > part[0] && part[0] < line.seconds ? [part[0], Math.min(part[1], line.seconds)] : [0, line.seconds];
     const palette = paletteOf(cube, line, false);
     const paints: (() => void)[] = [];
     const threads = line.tracks.filter((t) => t.cpu < 0), cpus = line.tracks.filter((t) => t.cpu >= 0);
@@ -102,8 +101,9 @@ export const timeView: View = {
     const showRange = (a: number, b: number): void => {
       const wide = Math.min(line.seconds, Math.max(b - a, line.width * 4));
       const from = Math.max(0, Math.min(line.seconds - wide, (a + b - wide) / 2));
-      shownFrom = axis.from = from;
-      shownTo = axis.to = from + wide;
+      axis.from = from;
+      axis.to = from + wide;
+      see({ shown: wide > line.seconds * 0.999 ? "" : `${+from.toFixed(9)},${+axis.to.toFixed(9)}` });
       axis.repaint();
     };
     const range = (): [number, number] | null => {
