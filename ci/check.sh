@@ -196,9 +196,16 @@ elif [ "$1" = --build ]; then
 	done
 	exit
 fi
+all="format rooms docs gcc web guest asan bare tsan arm64"
+stages=${*:-$all}
+for stage in $stages; do
+	case " $all " in
+	*" $stage "*) ;;
+	*) echo "check: no stage $stage; there are: $all" >&2; exit 2 ;;
+	esac
+done
 rm -rf $logs
 mkdir -p $logs
-stages=${*:-format rooms docs gcc web guest asan bare tsan arm64}
 made=$(echo " $stages " | sed 's/ format / /; s/ rooms / /; s/ docs / /')
 # Tests start python3 thousands of times: Debian's runs in two thirds of the time of one that was built by hand, and starts sooner
 # than a shim that looks for one
