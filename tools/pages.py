@@ -71,7 +71,7 @@ def man(page, options, version):
                 print(".TP\n%s\n%s" % (spelled, roff(o.help)))
         elif line.startswith("    "):
             if not block:
-                print(".PP\n.RS 4\n.nf")
+                print(".PP\n.RS 1\n.nf")
                 block = True
             print(roff(line[4:]))
         elif not line.strip():

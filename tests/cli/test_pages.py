@@ -43,7 +43,8 @@ def understood(words):
 for page in sorted(glob.glob(os.path.join(ROOT, "doc", "cyclade*.1.md"))):
     name = os.path.basename(page)
     part = re.search(r"^# EXAMPLES\n(.*?)(?=^# |\Z)", open(page, encoding="utf-8").read(), re.M | re.S)
-    calls = [c for line in (part.group(1) if part else "").splitlines() if line.startswith("    ")
+    calls = [c for line in (part.group(1) if part else "").splitlines()
+             if re.match(r"    \S", line)  # deeper: what the command prints
              for c in commands_of(line)]
     t.ok(calls, "%s has examples" % name)
     for words in calls:
