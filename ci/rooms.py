@@ -99,6 +99,7 @@ WIDTHS = {
     "cli/browse/browse_pages.c": "lines of labels",
     "cli/doctor/doctor_tables.c": "checks with what to type below them",
     "measure/sampling/account_print.c": "a list that record prints",
+    "report/findings/": "names in a sentence",
     "report/annotate/annotate_term.c": "source text, with instructions and arrows",
     "report/annotate/annotate_account.c": "the same",
     "report/drawing.c": "boxes of a drawing",

@@ -78,9 +78,11 @@ struct finding {
 	const char *thread;	     /* NULL: of several */
 	uint32_t tid;		     /* of that thread */
 	const char *object;	     /* waited for, a system call, a runtime; NULL: not known */
-	const char *file;	     /* where `at` begins, waits, or shares; NULL: not known */
+	/* Where `at` has most samples, begins, waits, or shares; NULL: not known. */
+	const char *file;
 	uint32_t line;
-	enum wait_reason reason; /* of waits */
+	double on_line, on_line_half; /* the part of the samples of `at`; 0: not known */
+	enum wait_reason reason;      /* of waits */
 	uint64_t threads, times;
 	uint64_t time, length; /* ns; of waits and late threads */
 	struct runtime_found runtime;
@@ -103,6 +105,7 @@ struct findings_in {
 	const struct pd *rec;
 	struct images *images;
 	const struct profile *profile; /* rows by KEY_DSO and KEY_SYM, among others */
+	const struct profile *lines;   /* the same samples with KEY_ADDR; NULL */
 	size_t event;		       /* of pd_events(): whose samples; SIZE_MAX: none */
 	const struct cube *cube;       /* of that event; NULL */
 	const struct wait *wait;       /* NULL */

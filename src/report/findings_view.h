@@ -22,12 +22,16 @@ struct findings_line {
 	const char *statement; /* a sentence */
 	const char *command;   /* that proves it; NULL: it cannot be typed */
 	const char *source;    /* "/src/join.c:214"; NULL */
-	const char *thread;    /* "writer (tid 12)"; NULL */
+	/* Names, folded if they are very long: the document stays small enough to be read whole. */
+	const char *function, *dso, *object;
+	const char *thread; /* "writer (tid 12)"; NULL */
 };
 
 struct findings_view {
 	const struct findings *f;
 	struct view_source source;
+	struct pd_info info; /* that of the source, with a command line that is not too long */
+	const char *head_function, *head_dso;
 	const char *unit; /* what shares of the event are of: "the time", "the cycles" */
 	const char *headline;
 	const char *nothing; /* why there are no findings; NULL: there are */

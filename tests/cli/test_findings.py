@@ -22,6 +22,7 @@ t = Tap()
 tmp = tempfile.mkdtemp(prefix="cyclade-findings-")
 os.chdir(tmp)
 PAGES = ("time", "functions", "flame", "code", "memory", "compare")
+MOST = 8192  # bytes of the document
 MACHINE = ("no_cpu", "lost")  # of the machine, which may be busy, not of the program
 
 HEAD = r"""
@@ -100,6 +101,7 @@ def check_document(name, d):
          all(r["page"] in PAGES and r["statement"] and r["command"] and r["share_error"] is not None and
              0 < r["share"] - r["share_error"] for r in rows), name + ": at most five, ranked, each with error, command and page", rows)
     t.ok(d["headline"]["text"], name + ": a headline", d["headline"])
+    t.ok(len(json.dumps(d)) <= MOST, name + ": short enough to be read whole", len(json.dumps(d)))
     t.equal(bool(rows), not any("nothing unusual" in n for n in d["notes"]), name + ": nothing unusual is said where there are none")
 
 
@@ -143,6 +145,11 @@ if os.path.exists("hot.data"):
     t.ok("work" in p.stdout and p.returncode == 0, "markdown", p.stdout + p.stderr)
     d, again = (json.loads(run("report", "--findings", "-j", *x, "hot.data").stdout) for x in ((), ("-e", "cpu-clock:u")))
     t.equal(d["rows"], again["rows"], "the event that leads is that of -e")
+    t.ok("has" in d["rows"][0]["statement"], "the statement has the line's part", d["rows"][0])
+    at = json.loads(run("report", "-j", "-s", "sym,srcline", "-e", "cpu-clock:u", "hot.data").stdout)["rows"]
+    most = max((r for r in at if r["function"] == "work"), key=lambda r: r["share"])
+    t.ok(d["rows"][0]["source"].split(":")[-1] == str(most.get("source") or most.get("srcline") or most.get("line")).split(":")[-1],
+         "the line is the one with most of its samples", (d["rows"][0], most))
     functions = {r["function"]: r for r in json.loads(run("report", "-j", "hot.data").stdout)["rows"]}
     row = [r for r in d["rows"] if r["kind"] == "hot_function"][0]
     t.ok(abs(row["share"] - functions["work"]["share"]) < 1e-9, "its share is that of report", (row, functions.get("work")))
@@ -227,6 +234,21 @@ for path, kind, node in ((made_account("dram.data", MEM_LOAD_L3_MISS_RETIRED__LO
     t.ok(re.search(r"hot\(\).*; it (waits for memory|mispredicts branches): \d+ points", d["headline"]["text"]), "the headline has the cause", d["headline"])
 d = json.loads(run("report", "--findings", "-j", made_account("even.data")).stdout)
 t.equal([r["kind"] for r in d["rows"]], ["hot_function"], "account: without lost cycles a function is left")
+
+# ---- names of any length ---------------------------------------------------------------------------------------
+
+LONG = "std::map<" + "int, " * 1200 + "int>::insert(" + "A" * 2000 + ")"
+m = account_made.Made(os.path.abspath("."), names=(LONG, "cold", "warm"), cmdline=("cyclade", "record", "--account", "--", *["x" * 90] * 200))
+for function, n in ((0, 600), (1, 200)):
+    for event in ("CPU_CLK_UNHALTED.THREAD", "CPU_CLK_UNHALTED.REF_TSC", "INST_RETIRED.ANY"):
+        m.put(function, event, n)
+m.put(0, "MEM_LOAD_L3_MISS_RETIRED.LOCAL_DRAM", 400)
+m.put(0, "UOPS_RETIRED.STALL_CYCLES", 500)
+m.write("long.data")
+p = run("report", "--findings", "-j", "long.data")
+d = json.loads(p.stdout)
+t.ok(d["rows"] and len(p.stdout) <= MOST, "long names and a long command line: at most 8 kB", len(p.stdout))
+t.ok(all("insert(" in r["statement"] and "\u2026" in r["statement"] for r in d["rows"] if r["function"]), "what is cut of a name has a mark", d["rows"])
 
 A, B = sharing_made.PID + 1, sharing_made.PID + 2
 rnd = random.Random(2)

@@ -155,18 +155,25 @@ void finding_add(struct finding_work *w, struct finding *f, double least)
 	vec_xpush(&w->found, *f);
 }
 
-void finding_line(struct finding *f, const struct finding_work *w, uint32_t image, uint64_t addr)
+bool finding_line_at(struct source_line *out, const struct finding_work *w, uint32_t image,
+		     uint64_t addr)
 {
 	struct images *set = w->in->images;
 	const struct source *src = set && image != IMAGE_NONE ? source_of(set, image, NULL) : NULL;
 	struct source_inline outer;
-	struct source_line line;
 	uint64_t vaddr;
 
 	if (!src || !image_to_vaddr(set, image, addr, &vaddr))
-		return;
-	line = source_inlines(src, vaddr, &outer, 1) ? outer.at : source_line(src, vaddr);
-	if (!line.file || !line.line)
+		return false;
+	*out = source_inlines(src, vaddr, &outer, 1) ? outer.at : source_line(src, vaddr);
+	return out->file && out->line;
+}
+
+void finding_line(struct finding *f, const struct finding_work *w, uint32_t image, uint64_t addr)
+{
+	struct source_line line;
+
+	if (!finding_line_at(&line, w, image, addr))
 		return;
 	f->file = arena_xstrdup(&w->out->a, line.file);
 	f->line = line.line;

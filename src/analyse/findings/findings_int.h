@@ -45,8 +45,11 @@ struct spots { /* most first */
 /* Adds it if its lower end is at least `least` of its whole. */
 void finding_add(struct finding_work *w, struct finding *f, double least);
 
-/* Fills in the source file and line of an address; of code that is inlined there, the line of its
- * call. */
+/* The source file and line of an address; of code that is inlined there, the line of its call.
+ * False: they are not known. */
+bool finding_line_at(struct source_line *out, const struct finding_work *w, uint32_t image,
+		     uint64_t addr);
+/* Fills them in. */
 void finding_line(struct finding *f, const struct finding_work *w, uint32_t image, uint64_t addr);
 
 void findings_samples(struct finding_work *w);

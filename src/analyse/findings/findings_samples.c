@@ -80,10 +80,63 @@ static void set_share(struct finding *f, const struct tally *part, const struct 
 	f->stake = e.share * finding_kinds[f->kind].gain * running;
 }
 
-/* The line where the function begins. */
+struct lined {
+	struct source_line at;
+	struct tally w;
+};
+
+static int by_line(const void *va, const void *vb)
+{
+	const struct lined *a = va, *b = vb;
+
+	if (a->at.line != b->at.line)
+		return a->at.line < b->at.line ? -1 : 1;
+	return strcmp(a->at.file, b->at.file);
+}
+
+/* The line with most of the function's samples. */
+static void set_hottest_line(struct finding *f, const struct finding_work *w, const struct spot *x)
+{
+	const struct profile *p = w->in->lines;
+	int addr = profile_key_at(profile_options(p), KEY_ADDR);
+	VEC(struct lined) lined = { 0 };
+	const struct lined *most = NULL;
+	struct error_bar e;
+	size_t n;
+	const struct profile_row *r = profile_rows(p, &n);
+
+	for (size_t i = 0; i < n; i++) {
+		struct lined l = { .w = *profile_tally(&r[i], w->in->event) };
+
+		if (r[i].symbol == x->row->symbol && l.w.period &&
+		    finding_line_at(&l.at, w, r[i].image, r[i].key[addr]))
+			vec_xpush(&lined, l);
+	}
+	vec_sort(&lined, by_line);
+	for (size_t i = 1; i < lined.n; i++)
+		if (!by_line(&lined.v[i - 1], &lined.v[i])) {
+			tally_add(&lined.v[i].w, &lined.v[i - 1].w);
+			lined.v[i - 1].w.period = 0;
+		}
+	vec_each (&lined, const struct lined *, l)
+		if (!most || l->w.period > most->w.period)
+			most = l;
+	if (most) {
+		f->file = arena_xstrdup(&w->out->a, most->at.file);
+		f->line = most->at.line;
+		e = error_bar_share((double)most->w.period, (double)x->w.period, x->w.period_sq);
+		f->on_line = e.share;
+		f->on_line_half = e.half;
+	}
+	vec_free(&lined);
+}
+
+/* Without addresses the line where the function begins. */
 static void set_line(struct finding *f, const struct finding_work *w, const struct spot *x)
 {
-	if (x->row->symbol)
+	if (x->row->symbol && w->in->lines)
+		set_hottest_line(f, w, x);
+	if (x->row->symbol && !f->file)
 		finding_line(f, w, x->row->image, x->row->symbol->start);
 }
 

@@ -233,8 +233,14 @@ static void find_findings(struct report *rp, const struct result_ask *ask)
 
 	if (rp->programs || rp->vo.shape != VIEW_TABLE || rp->po.branches || ask->bases ||
 	    ask->show->table || ask->show->format->write != format_term || o->sort || o->fields ||
-	    o->focus || o->hide || o->event.n || !findings_are_cheap(rp->r))
+	    o->focus || o->hide || o->event.n)
 		return;
+	if (!findings_are_cheap(rp->r)) {
+		vec_xpush(&rp->notes,
+			  "findings are not looked for among so many samples: cyclade report "
+			  "--findings does");
+		return;
+	}
 	rp->vo.findings = findings_look(&rp->findings, &rp->profile, ask, &given);
 }
 

@@ -17,7 +17,7 @@
 struct finding_out {
 	const struct wait *given;	 /* NULL: built if there are switches */
 	const struct profile_opts *rows; /* NULL: those that results share */
-	struct profile *begun, *own_profile;
+	struct profile *begun, *own_profile, *own_lines;
 	struct cube *own_cube;
 	struct result_shared own_wait;
 	struct accounting account;
@@ -35,6 +35,7 @@ static void free_finding_out(void *own)
 	findings_view_free(&x->v);
 	findings_free(x->f);
 	cube_free(x->own_cube);
+	profile_free(x->own_lines);
 	profile_free(x->begun);
 	profile_free(x->own_profile);
 	result_shared_free(&x->own_wait);
@@ -130,12 +131,35 @@ int findings_walk(struct result *out, const struct result_ask *ask, struct pass 
 	out->end = free_finding_out;
 	x->event = recording_event(r, wanted, NULL);
 	begin_account(x, ask);
-	if (rows_opts(&po, x, ask, err) ||
-	    (ask->bases ? result_profile_begin(ask, pass, &po, err)
+	if (rows_opts(&po, x, ask, err))
+		return -1;
+	if (!ask->bases && !po.chains && !po.branches)
+		po.also |= 1u << KEY_COMM; /* counts stay: make_lines() */
+	if ((ask->bases ? result_profile_begin(ask, pass, &po, err)
 			: profile_begin(&x->begun, pass, r->rec, r->spaces, &po, err)))
 		return -1;
 	begin_parts(x, ask, pass, &po);
 	return 0;
+}
+
+/* The same samples by address: no walk. NULL: it would take one. */
+static const struct profile *make_lines(struct finding_out *x, const struct result_ask *ask,
+					const struct profile *of)
+{
+	const struct profile *lines = NULL;
+	struct profile_opts po = *profile_options(of);
+	struct err why = ERR_INIT;
+
+	po.key[0] = KEY_DSO;
+	po.key[1] = KEY_SYM;
+	po.key[2] = KEY_ADDR;
+	po.n_keys = 3;
+	po.also = 0;
+	if (ask->bases ? result_profile(&lines, &x->own_lines, ask, &po, &why)
+		       : profile_has(of, &po) && profile_again(&x->own_lines, of, &po, &why))
+		lines = x->own_lines = NULL;
+	err_clear(&why);
+	return lines ? lines : x->own_lines;
 }
 
 int findings_result_make(struct result *out, const struct result_ask *ask, struct err *err)
@@ -151,6 +175,7 @@ int findings_result_make(struct result *out, const struct result_ask *ask, struc
 	if (!in.profile && (rows_opts(&po, x, ask, err) ||
 			    result_profile(&in.profile, &x->own_profile, ask, &po, err)))
 		return -1;
+	in.lines = make_lines(x, ask, in.profile);
 	in.cube = x->own_cube ? x->own_cube : ask->bases ? ask->bases->cube : NULL;
 	in.wait = x->given;
 	if (x->sharing && !sharing_end(x->sharing, &why))

@@ -9,6 +9,11 @@
 #include "base/xalloc.h"
 #include "report/findings/findings_int.h"
 #include "report/recorded.h"
+#include "show/fold.h"
+
+#define TEXT_MOST    160 /* columns of a name in data */
+#define COMMAND_MOST 400 /* bytes of a command that somebody types */
+#define CMDLINE_MOST 800
 
 /* ---- words and commands ---------------------------------------------------------------------- */
 
@@ -93,7 +98,41 @@ static const char *command_of(struct findings_view *v, const struct finding *f)
 		break;
 	}
 	buf_free(&b);
-	return l.n ? out[0].command : NULL;
+	return l.n && strlen(out[0].command) <= COMMAND_MOST ? out[0].command : NULL;
+}
+
+/* ---- texts that are not too long ------------------------------------------------------------- */
+
+/* As it is, if it is short enough. */
+static const char *folded(struct findings_view *v, const char *s)
+{
+	struct buf safe = BUF_INIT, b = BUF_INIT;
+
+	if (!s || strlen(s) <= TEXT_MOST)
+		return s;
+	text_put_safe(&safe, s, false);
+	fold_name(&b, buf_str(&safe), TEXT_MOST, NULL, 0, false);
+	s = b.failed || safe.failed ? "" : arena_xstrdup(&v->a, buf_str(&b));
+	buf_free(&safe);
+	buf_free(&b);
+	return s;
+}
+
+static void shorten_cmdline(struct findings_view *v)
+{
+	struct pd_info *i = &v->info;
+	size_t len = 0, n = 0;
+	const char **list;
+
+	while (n < i->n_cmdline && len <= CMDLINE_MOST)
+		len += strlen(i->cmdline[n++]) + 3;
+	if (len <= CMDLINE_MOST)
+		return;
+	list = arena_xalloc(&v->a, n * sizeof(*list));
+	memcpy(list, i->cmdline, n * sizeof(*list));
+	list[n - 1] = arena_xstrdup(&v->a, "...");
+	i->cmdline = list;
+	i->n_cmdline = n;
 }
 
 static const char *sentence(struct findings_view *v, struct buf *b)
@@ -109,24 +148,32 @@ void findings_view_fill(struct findings_view *v, const struct findings *f,
 {
 	struct buf b = BUF_INIT;
 
-	*v = (struct findings_view){ .f = f, .source = *source, .n = f->n };
+	*v = (struct findings_view){ .f = f, .source = *source, .n = f->n, .info = *source->info };
+	v->source.info = &v->info;
+	v->head_function = folded(v, f->head.at.function);
+	v->head_dso = folded(v, f->head.at.dso);
 	v->unit = unit_of(v, rec, event);
 	for (size_t i = 0; i < f->n; i++) {
 		const struct finding *x = &f->v[i];
 
 		v->line[i].f = x;
+		v->line[i].function = folded(v, x->at.function);
+		v->line[i].dso = folded(v, x->at.dso);
+		v->line[i].object = folded(v, x->object);
 		finding_put_statement(&b, v, x);
 		v->line[i].command = command_of(v, x);
 		if (!v->line[i].command && x->runtime.runtime)
 			runtime_put_how(&b, &x->runtime);
 		v->line[i].statement = sentence(v, &b);
 		if (x->file)
-			v->line[i].source = arena_xprintf(&v->a, "%s:%u", x->file, x->line);
+			v->line[i].source =
+				arena_xprintf(&v->a, "%s:%u", folded(v, x->file), x->line);
 		if (x->thread)
 			v->line[i].thread =
 				x->tid ? arena_xprintf(&v->a, "%s (tid %u)", x->thread, x->tid)
 				       : x->thread;
 	}
+	shorten_cmdline(v); /* commands are made of all of it */
 	finding_put_headline(&b, v);
 	v->headline = sentence(v, &b);
 	if (!f->n)
@@ -149,8 +196,8 @@ TABLE_CELL(finding_rank, out->n = (uint64_t)(line_of(r) - findings_of(t)->line) 
 TABLE_CELL(finding_kind, out->text = finding_kinds[line_of(r)->f->kind].name)
 TABLE_CELL(finding_page, out->text = finding_kinds[line_of(r)->f->kind].page)
 TABLE_CELL(headline_text, out->text = findings_of(t)->headline)
-TABLE_CELL(headline_function, out->text = findings_of(t)->f->head.at.function)
-TABLE_CELL(headline_dso, out->text = findings_of(t)->f->head.at.dso)
+TABLE_CELL(headline_function, out->text = findings_of(t)->head_function)
+TABLE_CELL(headline_dso, out->text = findings_of(t)->head_dso)
 
 TABLE_GET(headline_share)
 {
@@ -173,12 +220,12 @@ static const struct table_column finding_columns[] = {
 	COLUMN("share", "share", T_SHARE, C_ERROR | C_DATA,
 	       "of what the statement names: samples, threads' time, length", .get = finding_share),
 	COLUMN("statement", "finding", T_TEXT, C_FLEX | C_CUT, "a sentence", OF(statement)),
-	COLUMN("function", "function", T_TEXT, C_DATA, "where it is", OF(f, at.function)),
-	COLUMN("dso", "of", T_TEXT, C_DATA, "its file", OF(f, at.dso)),
+	COLUMN("function", "function", T_TEXT, C_DATA, "where it is", OF(function)),
+	COLUMN("dso", "of", T_TEXT, C_DATA, "its file", OF(dso)),
 	COLUMN("source", "line", T_TEXT, C_DATA, "its source file and line", OF(source)),
 	COLUMN("thread", "thread", T_TEXT, C_DATA, "of several the one with most", OF(thread)),
 	COLUMN("object", "object", T_TEXT, C_DATA, "a lock, a file, a system call, a runtime",
-	       OF(f, object)),
+	       OF(object)),
 	COLUMN("command", "proof", T_TEXT, 0, "the command that shows it", OF(command)),
 	COLUMN("page", "page", T_TEXT, C_DATA, "the page of report --html that shows it",
 	       .get = finding_page),

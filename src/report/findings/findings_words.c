@@ -11,8 +11,10 @@
 #include "base/num.h"
 #include "base/text.h"
 #include "report/findings/findings_int.h"
+#include "show/fold.h"
 
-#define FEW 100 /* samples */
+#define FEW	  100 /* samples */
+#define NAME_MOST 72  /* columns of a function's name */
 
 /* "62 % +-3": whole points if the error is one or more. */
 static void put_share(struct buf *b, double share, double half)
@@ -30,20 +32,30 @@ static void put_share(struct buf *b, double share, double half)
 static void put_function(struct buf *b, const char *name)
 {
 	const char *version = strstr(name, "@@");
-	char plain[256];
+	size_t len = version ? (size_t)(version - name) : strlen(name);
+	struct buf plain = BUF_INIT, safe = BUF_INIT;
+	const char *s;
 
-	(void)snprintf(plain, sizeof(plain), "%.*s",
-		       version ? (int)(version - name) : (int)sizeof(plain) - 1, name);
-	buf_puts(b, plain);
-	if (strncmp(plain, "0x", 2) != 0 && !strchr(plain, '(') && !strchr(plain, '@') &&
-	    !strchr(plain, '+') && *plain != '[')
+	buf_put(&plain, name, len);
+	text_put_safe(&safe, buf_str(&plain), false);
+	s = buf_str(&safe);
+	fold_name(b, s, NAME_MOST, NULL, 0, false);
+	if (strncmp(s, "0x", 2) != 0 && !strchr(s, '(') && !strchr(s, '@') && !strchr(s, '+') &&
+	    *s != '[')
 		buf_puts(b, "()");
+	b->failed |= plain.failed | safe.failed;
+	buf_free(&plain);
+	buf_free(&safe);
 }
 
 static void put_place(struct buf *b, const struct finding *f)
 {
 	put_function(b, f->at.function);
-	if (f->file)
+	if (f->file && f->on_line > 0) {
+		buf_printf(b, " (%s:%u has ", path_base(f->file), f->line);
+		put_share(b, f->on_line, f->on_line_half);
+		buf_puts(b, " of it)");
+	} else if (f->file)
 		buf_printf(b, " (%s:%u)", path_base(f->file), f->line);
 	else if (f->at.dso)
 		buf_printf(b, " (%s)", path_base(f->at.dso));
@@ -205,6 +217,19 @@ static void put_hot(struct buf *b, const struct findings_view *v, const struct f
 	}
 }
 
+/* The base is named: report --wait has shares of all of the threads' time. */
+static void put_no_cpu(struct buf *b, const struct finding *f)
+{
+	char time[NUM_MAX], all[NUM_MAX];
+
+	put_share(b, f->share, f->half);
+	buf_printf(b,
+		   " of the threads' time went into waiting for a CPU (%s of %s; their waits for "
+		   "each other are not counted)",
+		   num_seconds(time, (double)f->time / 1e9),
+		   num_seconds(all, (double)f->length / 1e9));
+}
+
 void finding_put_statement(struct buf *b, const struct findings_view *v, const struct finding *f)
 {
 	char n[NUM_MAX];
@@ -251,8 +276,7 @@ void finding_put_statement(struct buf *b, const struct findings_view *v, const s
 			   f->object);
 		break;
 	case FINDING_NO_CPU:
-		put_share(b, f->share, f->half);
-		buf_printf(b, " of the threads' time they could run, and had no CPU");
+		put_no_cpu(b, f);
 		break;
 	case FINDING_LOST:
 		put_share(b, f->share, f->half);
