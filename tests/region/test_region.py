@@ -164,7 +164,7 @@ def test_make():
         t.skip("make builds the library", "no ninja")
         return
     with open(os.path.join(ROOT, "Makefile"), encoding="utf-8") as f:
-        wanted = next(line for line in f if "ninja -C" in line).split("--quiet")[1].split()
+        wanted = next(line for line in f if "ninja -C" in line).split("ninja -C $(BUILD)")[1].split(";")[0].split()
     build = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(LIBRARY))))
     out = subprocess.run(["ninja", "-C", build, "-t", "query", *wanted], capture_output=True, text=True)
     name = os.path.join("src", "region", os.path.basename(os.path.realpath(LIBRARY)))

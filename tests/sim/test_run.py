@@ -80,7 +80,9 @@ def check(machine, settings, program, where):
         known, wrong = want, []
     t.ok(r.returncode == 0 and len(known) >= 4 and not wrong, "%s: shares are those planted (%d nodes)" % (name, len(known)),
          "%s\n%s" % (wrong, r.stderr))
-    t.ok(nodes.get(where, (0, 0, False))[2], "%s: the path leads to %s" % (name, where), r.stderr)
+    # on a busy machine a node may be counted too seldom for more than its bounds ("21-42 %"): then it is explained, not marked
+    bounds = re.search(r"[├└] %s +[\d.]+-[\d.]+ %%" % where, r.stderr) and "cyclade explain %s " % where in r.stderr
+    t.ok(nodes.get(where, (0, 0, False))[2] or bounds, "%s: the path leads to %s" % (name, where), r.stderr)
     # of a hybrid's kinds of cores the program may have been on one for its beginning only
     hot = re.findall(r"where +share\n (\S+) .* ([\d.]+) %", r.stderr)
     t.ok(any(name in ("main", "burn") and float(share) > 60 for name, share in hot), "%s: and the hot function is told" % name,
