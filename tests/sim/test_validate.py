@@ -93,6 +93,10 @@ t.equal({e["verdict"] for e in few.values()}, {"exact"}, "so with one general co
 for faults in FAULTS:
     counts = dict(TRUE, **{f[0]: f[1] for f in faults})
     p, doc, event = validate(counts, *TRUE)
+    # on a busy machine a count of a simulated counter may be cut short with its thread: once more, what was judged otherwise
+    odd = [f[0] for f in faults if wrong(event[f[0]], *f[2:]) and BESIDE not in (event[f[0]]["text"] or "")]
+    if odd:
+        event = dict(event, **{k: e for k, e in validate(counts, *odd)[2].items() if k in odd})
     for name, _, verdict, cause, with_ in faults:
         if cause in ("whole core", "busy core") and not two:
             t.skip(name, "one CPU")
