@@ -385,7 +385,7 @@ static void check_rings(struct doctor *d, struct finding *f)
 	if (!e)
 		return;
 	judge(f, VERDICT_COST, "smaller rings lose samples sooner");
-	add_fix(f, "sysctl kernel.perf_event_mlock_kb=2048, or ulimit -l unlimited");
+	add_sysctl(d, f, "kernel.perf_event_mlock_kb=2048, or ulimit -l unlimited");
 }
 
 static void check_rate(struct doctor *d, struct finding *f)
@@ -430,8 +430,9 @@ static void check_kernel_names(struct doctor *d, struct finding *f)
 		return;
 	}
 	judge(f, VERDICT_LIMIT, "kernel functions without names");
-	add_fix(f, d->m.kptr_restrict == 2 ? "sysctl kernel.kptr_restrict=0"
-					   : "sysctl kernel.kptr_restrict=0, or run as root");
+	add_sysctl(d, f,
+		   d->m.kptr_restrict == 2 ? "kernel.kptr_restrict=0"
+					   : "kernel.kptr_restrict=0, or run as root");
 }
 
 /* A package of debug information is named only if the kernel itself is of a package. */
