@@ -17,7 +17,6 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/file_out.h"
@@ -26,6 +25,7 @@
 #include "cli/cli.h"
 #include "cli/mcp/mcp.h"
 #include "config.h"
+#include "measure/counting.h"
 
 #define OUTPUT_BYTES ((uint64_t)8 << 10)
 #define SECONDS	     UINT64_C(60)
@@ -60,14 +60,6 @@ struct server {
 	pid_t pid;
 	int from;
 };
-
-static uint64_t now(void)
-{
-	struct timespec t;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * NS + (uint64_t)t.tv_nsec;
-}
 
 /* Takes the answer. */
 static void send_line(struct server *s, cJSON *answer)
@@ -181,7 +173,7 @@ static int start(struct server *s, struct err *err)
 	buf_reset(&s->out);
 	s->lost = 0;
 	s->late = s->cancelled = s->interrupted = false;
-	s->due = now() + s->time;
+	s->due = counting_clock() + s->time;
 	return 0;
 }
 
@@ -292,7 +284,17 @@ static void press(struct server *s)
 {
 	(void)kill(-s->pid, s->interrupted ? SIGKILL : SIGINT);
 	s->interrupted = true;
-	s->due = now() + GRACE;
+	s->due = counting_clock() + GRACE;
+}
+
+/* The caller's. */
+static cJSON *take_waiting(struct server *s, size_t i)
+{
+	cJSON *q = s->waiting.v[i];
+
+	s->waiting.n--;
+	memmove(s->waiting.v + i, s->waiting.v + i + 1, (s->waiting.n - i) * sizeof(*s->waiting.v));
+	return q;
 }
 
 static bool same_id(const cJSON *a, const cJSON *b)
@@ -309,15 +311,10 @@ static void cancel(struct server *s, const cJSON *params)
 		press(s);
 	}
 	for (size_t i = 0; i < s->waiting.n; i++) {
-		cJSON *q = s->waiting.v[i];
-
-		if (!same_id(cJSON_GetObjectItemCaseSensitive(q, "id"), id))
-			continue;
-		cJSON_Delete(q);
-		s->waiting.n--;
-		memmove(s->waiting.v + i, s->waiting.v + i + 1,
-			(s->waiting.n - i) * sizeof(*s->waiting.v));
-		return;
+		if (same_id(cJSON_GetObjectItemCaseSensitive(s->waiting.v[i], "id"), id)) {
+			cJSON_Delete(take_waiting(s, i));
+			return;
+		}
 	}
 }
 
@@ -415,10 +412,8 @@ static void take_input(struct server *s)
 
 static void next_call(struct server *s)
 {
-	cJSON *q = s->waiting.v[0];
+	cJSON *q = take_waiting(s, 0);
 
-	s->waiting.n--;
-	memmove(s->waiting.v, s->waiting.v + 1, s->waiting.n * sizeof(*s->waiting.v));
 	call_tool(s, cJSON_GetObjectItemCaseSensitive(q, "id"),
 		  cJSON_GetObjectItemCaseSensitive(q, "params"));
 	cJSON_Delete(q);
@@ -426,7 +421,7 @@ static void next_call(struct server *s)
 
 static int time_left(const struct server *s)
 {
-	uint64_t t = now(), ms = t < s->due ? (s->due - t) / (NS / 1000) + 1 : 0;
+	uint64_t t = counting_clock(), ms = t < s->due ? (s->due - t) / (NS / 1000) + 1 : 0;
 
 	return !s->id ? -1 : ms > INT_MAX ? INT_MAX : (int)ms;
 }
@@ -447,7 +442,7 @@ static void serve(struct server *s)
 			take_input(s);
 		if (s->id && p[1].revents && !take_output(s)) {
 			finish(s);
-		} else if (s->id && now() >= s->due) {
+		} else if (s->id && counting_clock() >= s->due) {
 			const bool over = s->interrupted;
 
 			s->late = true;

@@ -334,9 +334,14 @@ static int put_value(struct mcp_call *c, struct arena *a, const struct mcp_may *
 	case WORDS:
 		if (!cJSON_IsArray(v))
 			return err_set(err, ERR_USAGE, "%s: must be an array of strings", p->name);
-		cJSON_ArrayForEach(item, v) if (!cJSON_IsString(item)) return err_set(
-			err, ERR_USAGE, "%s: must be an array of strings", p->name);
-		else if (put_word(c, arena_strdup(a, item->valuestring), err)) return -1;
+		cJSON_ArrayForEach(item, v)
+		{
+			if (!cJSON_IsString(item))
+				return err_set(err, ERR_USAGE, "%s: must be an array of strings",
+					       p->name);
+			if (put_word(c, arena_strdup(a, item->valuestring), err))
+				return -1;
+		}
 		return 0;
 	case RECORDING:
 	case NEW_FILE:
