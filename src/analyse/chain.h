@@ -16,6 +16,7 @@
 
 #include "analyse/itab.h"
 #include "base/err.h"
+#include "base/vec.h"
 
 struct chain_node {
 	uint64_t frame;	 /* meaning is the user's: an address at first, a frame id when resolved */
@@ -50,6 +51,9 @@ static inline uint32_t chain_append(struct chain_tree *t, uint32_t parent, uint3
 	*(after ? &t->node[after].sibling : &t->node[parent].child) = at;
 	return at;
 }
+/* Puts the frames from a node to the root into `out`, innermost first, in place of what it has. */
+typedef VEC(uint64_t) chain_frames_vec;
+void chain_list(const struct chain_tree *t, uint32_t node, chain_frames_vec *out);
 void chain_free(struct chain_tree *t);
 
 #endif

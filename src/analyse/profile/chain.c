@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/xalloc.h"
 
 static int make_root(struct chain_tree *t)
 {
@@ -70,6 +71,13 @@ int chain_reserve(struct chain_tree *t, size_t n)
 	t->cap = n + 1;
 	t->n = 1;
 	return 0;
+}
+
+void chain_list(const struct chain_tree *t, uint32_t node, chain_frames_vec *out)
+{
+	out->n = 0;
+	for (; node; node = t->node[node].parent)
+		vec_xpush(out, t->node[node].frame);
 }
 
 void chain_free(struct chain_tree *t)

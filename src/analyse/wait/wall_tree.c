@@ -37,6 +37,7 @@ struct planting {
 	VEC(const char *) name; /* the same, that stay */
 	VEC(struct wait_place) place;
 	struct itab place_at;
+	chain_frames_vec frame; /* of the chain at hand */
 	struct chain_tree tree;
 	VEC(struct amount) self; /* by node of tree */
 	VEC(struct wall_cell) cell;
@@ -156,21 +157,19 @@ static uint32_t put_chain(struct planting *p, uint32_t thread, const struct chai
 {
 	const char *name = p->w->thread[thread].comm;
 	uint32_t comm = strtab_xadds(&p->comm, name), at;
-	VEC(uint32_t) frame = VEC_INIT;
 
 	while (p->name.n <= comm)
 		vec_xpush(&p->name, name);
 	at = add_wall_node(p, 0, FRAME(WALL_COMM, comm));
-	for (; chain; chain = t->node[chain].parent)
-		vec_xpush(&frame, (uint32_t)t->node[chain].frame);
-	for (size_t n = frame.n; n && at != UINT32_MAX;) {
-		uint32_t x = frame.v[--n], number;
+	chain_list(t, chain, &p->frame);
+	for (size_t n = p->frame.n; n && at != UINT32_MAX;) {
+		uint64_t x = p->frame.v[--n];
+		uint32_t number;
 
 		number = wall_number_of(p, &place[frame_place ? frame_place[x].place : x]);
 		at = number == UINT32_MAX ? UINT32_MAX
 					  : add_wall_node(p, at, FRAME(WALL_FUNCTION, number));
 	}
-	vec_free(&frame);
 	return at;
 }
 
@@ -406,6 +405,7 @@ static void drop_planting(struct planting *p)
 	strtab_free(&p->comm);
 	vec_free(&p->name);
 	vec_free(&p->place);
+	vec_free(&p->frame);
 	itab_free(&p->place_at);
 	chain_free(&p->tree);
 	vec_free(&p->self);

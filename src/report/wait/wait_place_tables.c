@@ -5,7 +5,6 @@
 #include <inttypes.h>
 
 #include "base/vec.h"
-#include "base/xalloc.h"
 #include "base/text.h"
 #include "symbol/source.h"
 #include "report/wait/wait_int.h"
@@ -135,26 +134,15 @@ static void put_wait_place_frame(struct buf *b, const struct wait_view *v, uint3
 			b->s[i] = ':';
 }
 
-typedef VEC(uint32_t) frames_vec;
-
-/* The places of a chain, innermost first. The caller frees them. */
-static frames_vec list_frames(const struct wait *w, uint32_t chain)
-{
-	frames_vec frame = VEC_INIT;
-
-	for (uint32_t i = chain; i; i = w->chain.node[i].parent)
-		vec_xpush(&frame, (uint32_t)w->chain.node[i].frame);
-	return frame;
-}
-
 /* Outermost first. */
 TABLE_GET(stack)
 {
 	const struct wait_at *a = r->p;
-	frames_vec frame = list_frames(wait_view_of(t)->w, a->chain);
+	chain_frames_vec frame = VEC_INIT;
 
+	chain_list(&wait_view_of(t)->w->chain, a->chain, &frame);
 	for (size_t n = frame.n; n;) {
-		put_wait_place_frame(out->scratch, wait_view_of(t), frame.v[--n]);
+		put_wait_place_frame(out->scratch, wait_view_of(t), (uint32_t)frame.v[--n]);
 		if (n)
 			buf_putc(out->scratch, ';');
 	}
@@ -168,20 +156,22 @@ TABLE_GET(stack_shown)
 {
 	const struct wait_view *v = wait_view_of(t);
 	const struct wait_at *a = r->p;
-	frames_vec frame = list_frames(v->w, a->chain);
-	size_t n = frame.n, waits = 0;
+	chain_frames_vec frame = VEC_INIT;
+	size_t n, waits = 0;
 
 	(void)c;
+	chain_list(&v->w->chain, a->chain, &frame);
+	n = frame.n;
 	while (waits < n && frame.v[waits] != v->w->chain_place[a->chain])
 		waits++;
 	waits = waits < n ? waits : 0;
 	for (size_t i = waits; i < n; i++) {
 		buf_puts(out->scratch, i > waits ? FOLD_CALLER : "");
-		put_wait_place_frame(out->scratch, v, frame.v[i]);
+		put_wait_place_frame(out->scratch, v, (uint32_t)frame.v[i]);
 	}
 	for (size_t i = waits; i-- > 0;) {
 		buf_puts(out->scratch, i + 1 == waits ? FOLD_INNER : " > ");
-		put_wait_place_frame(out->scratch, v, frame.v[i]);
+		put_wait_place_frame(out->scratch, v, (uint32_t)frame.v[i]);
 	}
 	vec_free(&frame);
 	out->text = n ? buf_str(out->scratch) : NULL;
