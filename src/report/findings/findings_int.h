@@ -9,6 +9,8 @@
 
 /* Puts a finding's sentence, without a full stop. */
 void finding_put_statement(struct buf *b, const struct findings_view *v, const struct finding *f);
+/* Puts a name, made safe for a terminal and folded to `most` columns. */
+void finding_put_name(struct buf *b, const char *name, size_t most);
 void finding_put_headline(struct buf *b, const struct findings_view *v);
 
 #endif

@@ -9,7 +9,6 @@
 #include "base/xalloc.h"
 #include "report/findings/findings_int.h"
 #include "report/recorded.h"
-#include "show/fold.h"
 
 #define TEXT_MOST    160 /* columns of a name in data */
 #define COMMAND_MOST 400 /* bytes of a command that somebody types */
@@ -106,14 +105,12 @@ static const char *command_of(struct findings_view *v, const struct finding *f)
 /* As it is, if it is short enough. */
 static const char *folded(struct findings_view *v, const char *s)
 {
-	struct buf safe = BUF_INIT, b = BUF_INIT;
+	struct buf b = BUF_INIT;
 
 	if (!s || strlen(s) <= TEXT_MOST)
 		return s;
-	text_put_safe(&safe, s, false);
-	fold_name(&b, buf_str(&safe), TEXT_MOST, NULL, 0, false);
-	s = b.failed || safe.failed ? "" : arena_xstrdup(&v->a, buf_str(&b));
-	buf_free(&safe);
+	finding_put_name(&b, s, TEXT_MOST);
+	s = b.failed ? "" : arena_xstrdup(&v->a, buf_str(&b));
 	buf_free(&b);
 	return s;
 }

@@ -27,25 +27,33 @@ static void put_share(struct buf *b, double share, double half)
 		buf_printf(b, "%.*f %% +-%.*f", decimals, 100 * share, decimals, 100 * half);
 }
 
+void finding_put_name(struct buf *b, const char *name, size_t most)
+{
+	struct buf safe = BUF_INIT;
+
+	text_put_safe(&safe, name, false);
+	fold_name(b, buf_str(&safe), most, NULL, 0, false);
+	b->failed |= safe.failed;
+	buf_free(&safe);
+}
+
 /* The name as code has it: without the version of a library's symbol, with () if it has no
  * arguments. */
 static void put_function(struct buf *b, const char *name)
 {
 	const char *version = strstr(name, "@@");
 	size_t len = version ? (size_t)(version - name) : strlen(name);
-	struct buf plain = BUF_INIT, safe = BUF_INIT;
+	struct buf plain = BUF_INIT;
 	const char *s;
 
 	buf_put(&plain, name, len);
-	text_put_safe(&safe, buf_str(&plain), false);
-	s = buf_str(&safe);
-	fold_name(b, s, NAME_MOST, NULL, 0, false);
+	s = buf_str(&plain);
+	finding_put_name(b, s, NAME_MOST);
 	if (strncmp(s, "0x", 2) != 0 && !strchr(s, '(') && !strchr(s, '@') && !strchr(s, '+') &&
 	    *s != '[')
 		buf_puts(b, "()");
-	b->failed |= plain.failed | safe.failed;
+	b->failed |= plain.failed;
 	buf_free(&plain);
-	buf_free(&safe);
 }
 
 static void put_place(struct buf *b, const struct finding *f)
