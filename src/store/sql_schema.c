@@ -21,15 +21,16 @@ struct table_row_of {
 
 /* ---- names of tables ------------------------------------------------------------------------- */
 
-static bool is_schema_raw(const char *name)
+/* What a raw table has; NULL: it is none. */
+static const char *schema_raw_text(const char *name)
 {
 	struct store_table_row row[STORE_TABLES];
 
 	store_tables(row);
 	for (int i = 0; i < STORE_TABLES; i++)
 		if (!strcmp(row[i].name, name))
-			return true;
-	return false;
+			return row[i].text;
+	return NULL;
 }
 
 /* Returns true for the first of several main tables, each of another kind of document. */
@@ -47,7 +48,7 @@ const char *sql_table_name(struct arena *a, const struct sql_result *r, const st
 {
 	if (t->flags & TABLE_PEOPLE || !strcmp(t->name, "recording") || !strcmp(t->name, "losses"))
 		return NULL;
-	if (is_main(r->form, t) && !is_schema_raw(r->name))
+	if (is_main(r->form, t) && !schema_raw_text(r->name))
 		return r->name;
 	return arena_xprintf(a, "%s_%s", r->name, t->name);
 }
@@ -202,31 +203,24 @@ static void add_schema_result(struct adding *x, const struct sql_result *r)
 	}
 }
 
-static const char *table_means(struct adding *x, const struct column_row *r)
-{
-	struct store_table_row row[STORE_TABLES];
-
-	store_tables(row);
-	for (int i = 0; i < STORE_TABLES; i++)
-		if (!strcmp(row[i].name, r->table))
-			return row[i].text;
-	return arena_xprintf(&x->d->a, "result \"%s\", as the command shows it", r->from);
-}
-
 /* One row per table; the columns of a table are neighbours. */
 static void put_summary(struct adding *x)
 {
 	struct table t = { .form = &summary_form, .stride = sizeof(struct table_row_of) };
 	VEC(struct table_row_of) v = VEC_INIT;
 
-	for (size_t i = 0; i < x->v.n; i++) {
-		/* the last: the first of a result is "run", which is not of the result */
-		const struct column_row *r = &x->v.v[i];
+	for (size_t i = 0, n; i < x->v.n; i += n) {
+		struct table_row_of row = { .table = x->v.v[i].table };
 
-		if (!v.n || strcmp(v.v[v.n - 1].table, r->table))
-			vec_xpush(&v, ((struct table_row_of){ .table = r->table }));
-		v.v[v.n - 1].n++;
-		v.v[v.n - 1].means = table_means(x, r);
+		for (n = 1; i + n < x->v.n && !strcmp(x->v.v[i + n].table, row.table);)
+			n++;
+		row.n = n;
+		row.means = schema_raw_text(row.table);
+		if (!row.means) /* of the last column: the first, "run", is not of the result */
+			row.means =
+				arena_xprintf(&x->d->a, "result \"%s\", as the command shows it",
+					      x->v.v[i + n - 1].from);
+		vec_xpush(&v, row);
 	}
 	t.n = v.n;
 	t.array = arena_xmemdup(&x->d->a, v.v, v.n * sizeof(*v.v));
