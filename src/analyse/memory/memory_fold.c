@@ -91,7 +91,6 @@ static struct memory_group *group_of(struct memory_work *w, enum memory_by by, u
 	return itab_put(&w->group_at, h, w->group.n) ? NULL : add_group(w, by, a, b);
 }
 
-/* Groups that were counted stand first: their place is that of their tally. */
 /* A load that misses is itself an open miss: 0 everywhere is a CPU that does not count them. */
 static bool counts_open(const struct memory_work *w)
 {
@@ -101,6 +100,7 @@ static bool counts_open(const struct memory_work *w)
 	return false;
 }
 
+/* Groups that were counted stand first: their place is that of their tally. */
 static int take_tallies(struct memory_work *w)
 {
 	const bool open = counts_open(w);

@@ -86,7 +86,7 @@ static int refuse_operands(const struct cli *cli, struct err *err)
 {
 	for (size_t i = 0; i < cli->args.n; i++) {
 		if (is_query(cli->args.v[i])) {
-			(void)err_set(err, ERR_USAGE, "%s: there is one query for each cyclade sql",
+			(void)err_set(err, ERR_USAGE, "%s: cyclade sql takes one query",
 				      cli->args.v[i]);
 			return err_hint(
 				err, "without a query, cyclade sql FILE reads one after the other");
