@@ -216,13 +216,19 @@ static int create_temp(const struct file_new *f, mode_t mode)
 	return open(f->temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
 }
 
-static int link_temp(const struct file_new *f, mode_t mode)
+/* Fails if something has the name. */
+static int link_as(const struct file_new *f, const char *name)
 {
 	char fd[40];
 
-	(void)mode;
 	(void)snprintf(fd, sizeof(fd), "/proc/self/fd/%d", f->fd);
-	return linkat(AT_FDCWD, fd, AT_FDCWD, f->temp, AT_SYMLINK_FOLLOW);
+	return linkat(AT_FDCWD, fd, AT_FDCWD, name, AT_SYMLINK_FOLLOW);
+}
+
+static int link_temp(const struct file_new *f, mode_t mode)
+{
+	(void)mode;
+	return link_as(f, f->temp);
 }
 
 /* A file without a name in the directory of f->path; -1 if it could not be given one later. */
@@ -408,22 +414,28 @@ int file_new_reserve(const struct file_new *f, uint64_t bytes)
 	return fd;
 }
 
-/* Gives the file its name; no signal comes between the two steps. */
+/* Gives the file its name; no signal comes between the steps. If nothing has the name there is one
+ * step, so that SIGKILL leaves no other. */
 static int give_new_name(struct file_new *f, bool close_first, struct err *err)
 {
-	bool temp = f->temp[0];
+	bool temp = f->temp[0], linked = false;
 	sigset_t all, old;
 	int rc = 0;
 
 	(void)sigfillset(&all);
 	(void)pthread_sigmask(SIG_SETMASK, &all, &old);
-	if (!f->direct && !f->shown && !temp && with_temp(f, link_temp, 0))
-		rc = err_sys(err, "%s", f->path);
+	if (!f->direct && !f->shown && !temp) {
+		linked = !link_as(f, f->path);
+		if (!linked && with_temp(f, link_temp, 0))
+			rc = err_sys(err, "%s", f->path);
+	}
 	if (close_first) {
 		if (close(f->fd) && !rc)
 			rc = err_sys(err, "%s", f->path);
 		f->fd = -1;
 	}
+	if (rc && linked)
+		(void)unlink(f->path);
 	if (!rc && f->temp[0] && rename(f->temp, f->path))
 		rc = err_sys(err, "%s", f->path);
 	if (!rc) {

@@ -15,8 +15,10 @@
  * link, a hard link, /dev/stdin, a FIFO. Opening one of them for writing fails before the file is
  * touched. Nothing is ever forgotten; looking takes a microsecond for a thousand inputs.
  *
- * Until file_new_commit the file has no name (O_TMPFILE), so that no signal leaves it behind. If
- * the file system has no such files, it has the name `temp` beside the path, which is "" otherwise.
+ * Until file_new_commit the file has no name (O_TMPFILE), so that no signal leaves it behind: only
+ * SIGKILL between the last two calls where a file is replaced leaves the new one, whole, as
+ * PATH.xxxxxx. If the file system has no such files, it has this name, `temp`, from the beginning;
+ * `temp` is "" otherwise.
  * A path that exists and is not a regular file (/dev/full, a FIFO) is written to directly. A
  * symbolic link to a regular file is followed, one to nothing is refused; `path` is then where the
  * file really is. The file that is replaced must be writable, as for the redirection of a shell;

@@ -7,6 +7,7 @@
  *	FAULT=count		none fails, those of all kinds are counted
  *	FAULT_COUNT=FILE	how many calls there were, 8 bytes a kind in this machine's
  *				byte order; 0 of kinds that were not asked for
+ *	FAULT_KILL=1		instead of failing, the call ends the process by SIGKILL
  *	FAULT_TRACE=1		the failing call's callers on stderr
  *	FAULT_MAIN=1		only calls from main() on: another preloaded library begins before
  *	FAULT_WITHOUT=DIR/	no file below it can be opened: there is none
@@ -26,6 +27,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -68,8 +70,8 @@ static const struct {
 	[OPEN] = { "open", EMFILE },	 /* open, openat, fopen */
 	[READ] = { "read", EIO },	 /* read, pread */
 	[WRITE] = { "write", ENOSPC },	 /* write, pwrite */
-	[MAP] = { "mmap", ENOMEM },	 [STAT] = { "stat", EIO }, /* stat, fstat, lstat */
-	[LENGTH] = { "ftruncate", EIO }, [RENAME] = { "rename", EACCES },
+	[MAP] = { "mmap", ENOMEM },	 [STAT] = { "stat", EIO },	  /* stat, fstat, lstat */
+	[LENGTH] = { "ftruncate", EIO }, [RENAME] = { "rename", EACCES }, /* and linkat */
 	[CLOSE] = { "close", EIO }, /* the descriptor is gone all the same */
 	[FORK] = { "fork", EAGAIN },	 [THREAD] = { "thread", EAGAIN }, /* pthread_create */
 	[IOCTL] = { "ioctl", EIO },	 [POLL] = { "poll", EINTR },
@@ -80,7 +82,7 @@ static atomic_long own_count[KINDS];
 static atomic_long *count = own_count;
 static enum kind wanted = KINDS, later = KINDS;
 static long at;
-static bool all, later_all, onwards, trace;
+static bool all, later_all, onwards, trace, deadly;
 static pid_t self;
 static const char *without;
 static size_t without_len;
@@ -136,6 +138,7 @@ __attribute__((constructor)) static void begin(void)
 	if (!every)
 		k = parse(what);
 	trace = getenv("FAULT_TRACE") != NULL;
+	deadly = getenv("FAULT_KILL") != NULL;
 	without = getenv("FAULT_WITHOUT");
 	without_len = without ? strlen(without) : 0;
 	if (file)
@@ -200,6 +203,8 @@ static bool fails(enum kind k)
 	n = atomic_fetch_add(&count[k], 1) + 1;
 	if (all || (onwards ? n < at : n != at))
 		return false;
+	if (deadly)
+		(void)kill(self, SIGKILL);
 	if (trace)
 		tell();
 	errno = kinds[k].error;
@@ -428,6 +433,11 @@ int rename(const char *from, const char *to)
 int renameat(int from_dir, const char *from, int to_dir, const char *to)
 {
 	return fails(RENAME) ? -1 : (int)syscall(SYS_renameat2, from_dir, from, to_dir, to, 0);
+}
+
+int linkat(int from_dir, const char *from, int to_dir, const char *to, int flags)
+{
+	return fails(RENAME) ? -1 : (int)syscall(SYS_linkat, from_dir, from, to_dir, to, flags);
 }
 
 int close(int fd)
