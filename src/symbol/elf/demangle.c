@@ -2,6 +2,7 @@
 #include "base/nomem.h"
 #include "symbol/demangle.h"
 #include "symbol/elf/demangle_more.h"
+#include "symbol/elf/demangle_plain.h"
 
 #include <setjmp.h>
 #include <stdbool.h>
@@ -13,6 +14,8 @@
 
 #if HAVE_IBERTY
 #include <libiberty/demangle.h>
+
+#define PLAIN_MAX 16384u
 
 struct sink {
 	char *out;
@@ -84,6 +87,15 @@ static bool is_rust_legacy(const char *s, size_t len)
 	return false;
 }
 
+/* Names of clang 18 and later. */
+static bool run_plain(struct sink *k, const char *name, size_t len)
+{
+	char plain[PLAIN_MAX];
+
+	return plain_write(name, len, plain, sizeof(plain)) &&
+	       run_demangler(k, cplus_demangle_v3_callback, plain);
+}
+
 static bool demangle_to(struct sink *k, const char *s, size_t len)
 {
 	if (s[0] == '_' && s[1] == 'R')
@@ -94,7 +106,7 @@ static bool demangle_to(struct sink *k, const char *s, size_t len)
 		return false;
 	if (is_rust_legacy(s, len) && run_demangler(k, rust_demangle_callback, s))
 		return true;
-	return run_demangler(k, cplus_demangle_v3_callback, s);
+	return run_demangler(k, cplus_demangle_v3_callback, s) || run_plain(k, s, len);
 }
 
 /* Rust, D, C++ */
