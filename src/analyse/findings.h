@@ -13,15 +13,16 @@
  * A finding has a share with an error bar (95 %). One whose lower end is not worth acting on is
  * left out; FINDINGS_LEAST is the least in all cases. Shares are of different things (samples, the
  * time of threads, the length of the recording; finding.of), so they are ranked by `stake`: the
- * part of the whole that a fix may save at most. CPU time counts by the part of the threads' time
- * that it is, and a function that stays by half. Findings about the machine and the recording come
+ * part of the whole that a fix may save at most. CPU time counts by the part that it is of the
+ * threads' time without that in which other programs had the CPUs (if that is not known: by all of
+ * itself), and a function that stays by half. Findings about the machine and the recording come
  * last.
  *
  * Waits. A wait is at stake as long as no recorded thread ran or could run. A mutex is at stake as
- * long as threads waited for it, the time included until they got a CPU. Waits for other threads
- * (a join, a condition, a barrier, a child) are no findings: what those did is one. Nor are waits
- * of whole machines (-a), or of programs that were not started by the recorder, for anything that
- * comes from outside.
+ * long as threads waited for it, the time included until they got a CPU; if its owner waited, too,
+ * as long as nothing ran. Waits for other threads (a join, a condition, a barrier, a child) are no
+ * findings: what those did is one. Nor are waits of whole machines (-a), or of programs that were
+ * not started by the recorder, for anything that comes from outside.
  *
  * Texts are those of the sources, or live in the findings; the sources must outlive them. Costs: a
  * few passes over rows, nodes and spans; a sort of the spans.
@@ -84,6 +85,9 @@ struct finding {
 	double on_line, on_line_half; /* the part of the samples of `at`; 0: not known */
 	enum wait_reason reason;      /* of waits */
 	uint64_t threads, times;
+	double able;	       /* of a run queue: threads that could run at a time, on average */
+	uint64_t cpus;	       /* of a run queue: that there are */
+	double idle;	       /* of a lock: the part of the waits in which no thread ran */
 	uint64_t time, length; /* ns; of waits and late threads */
 	struct runtime_found runtime;
 };

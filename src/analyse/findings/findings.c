@@ -65,51 +65,21 @@ static bool is_word(const char *s, const char *const *list, size_t n)
 
 static bool is_allocator(const char *function)
 {
-	static const char *const words[] = { "malloc",
-					     "free",
-					     "calloc",
-					     "realloc",
-					     "cfree",
-					     "memalign",
-					     "aligned_alloc",
-					     "posix_memalign",
-					     "int_malloc",
-					     "int_free",
-					     "int_realloc",
-					     "int_memalign",
-					     "int_free_chunk",
-					     "int_free_merge_chunk",
-					     "int_free_create_chunk",
-					     "int_free_maybe_consolidate",
-					     "malloc_consolidate",
-					     "unlink_chunk",
-					     "sysmalloc",
-					     "systrim",
-					     "tcache_init",
-					     "tcache_malloc",
-					     "malloc_trim",
-					     "free_mem",
-					     "arena_get2",
-					     "operator new",
-					     "operator delete",
-					     "operator new[]",
-					     "operator delete[]",
-					     "Znwm",
-					     "ZdlPv",
-					     "ZdlPvm",
-					     "Znam",
-					     "ZdaPv",
-					     "je_malloc",
-					     "je_free",
-					     "mi_malloc",
-					     "mi_free",
-					     "tc_malloc",
-					     "tc_free",
-					     "rust_alloc",
-					     "rust_dealloc",
-					     "rust_realloc",
-					     "rdl_alloc",
-					     "rdl_dealloc" };
+	static const char *const words[] = {
+		"malloc", "free", "calloc", "realloc", "cfree", "memalign", "aligned_alloc",
+		"posix_memalign", "int_malloc", "int_free", "int_realloc", "int_memalign",
+		"int_free_chunk", "int_free_merge_chunk", "int_free_create_chunk",
+		"int_free_maybe_consolidate", "malloc_consolidate", "unlink_chunk", "sysmalloc",
+		"systrim", "tcache_init", "tcache_malloc", "malloc_trim", "free_mem", "arena_get2",
+		"operator new", "operator delete", "operator new[]", "operator delete[]", "Znwm",
+		"ZdlPv", "ZdlPvm", "Znam", "ZdaPv", "je_malloc", "je_free", "mi_malloc", "mi_free",
+		"tc_malloc", "tc_free", "rust_alloc", "rust_dealloc", "rust_realloc", "rdl_alloc",
+		"rdl_dealloc",
+		/* that others make of these */
+		"xmalloc", "xcalloc", "xzalloc", "xrealloc", "xfree", "g_malloc", "g_malloc0",
+		"g_realloc", "g_free", "PyMem_Malloc", "PyMem_Free", "PyObject_Malloc",
+		"PyObject_Free", "Perl_safesysmalloc", "Perl_safesysrealloc", "Perl_safesysfree"
+	};
 
 	return IS_WORD(plain_name(function), words);
 }
@@ -241,7 +211,7 @@ static void rank(struct finding_work *w)
 
 struct findings *findings_make(const struct findings_in *in)
 {
-	struct finding_work w = { .in = in, .out = xcalloc(1, sizeof(*w.out)) };
+	struct finding_work w = { .in = in, .out = xcalloc(1, sizeof(*w.out)), .weight = 1 };
 	struct findings *out = w.out;
 	uint64_t first, last;
 
@@ -250,11 +220,12 @@ struct findings *findings_make(const struct findings_in *in)
 	w.started = was_started(pd_info(in->rec));
 	if (pd_time_span(in->rec, &first, &last) && last > first)
 		out->length = last - first;
-	findings_waits(&w); /* first: `running` weighs the rest */
+	findings_waits(&w); /* first: they have the weight of the rest */
 	findings_samples(&w);
 	findings_chains(&w);
 	findings_memory(&w);
 	findings_threads(&w);
+	findings_processes(&w);
 	find_lost(&w);
 	rank(&w);
 	vec_free(&w.found);

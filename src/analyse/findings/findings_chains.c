@@ -90,7 +90,7 @@ static const char *call_of(const char *function)
 	return NULL;
 }
 
-static const char *entry_of(const char *function)
+const char *finding_kernel_entry(const char *function)
 {
 	const char *call = call_of(function);
 
@@ -120,13 +120,13 @@ static void fill_facts(struct chain_facts *f, const struct cube *c)
 			f->allocates[i] = f->own[i];
 		}
 		if (code & CODE_KERNEL && !f->entry[i])
-			f->entry[i] = entry_of(c->frame[frame].function);
+			f->entry[i] = finding_kernel_entry(c->frame[frame].function);
 		if (!(code & (CODE_KERNEL | CODE_SYSTEM | CODE_ALLOCATOR | CODE_UNKNOWN)))
 			f->own[i] = frame;
 	}
 }
 
-static void set_part(struct finding *f, uint64_t period, const struct finding_work *w)
+void finding_set_part(struct finding *f, uint64_t period, const struct finding_work *w)
 {
 	const struct cube *c = w->in->cube;
 	/* of the cube, whose sums are the profile's but for their weights */
@@ -134,12 +134,11 @@ static void set_part(struct finding *f, uint64_t period, const struct finding_wo
 						 ((double)w->all.period * (double)w->all.period)
 				       : 0;
 	struct error_bar e = error_bar_share((double)period, (double)c->period, squares);
-	double running = isnan(w->out->running) ? 1 : w->out->running;
 
 	f->of = FINDING_OF_EVENT;
 	f->share = e.share;
 	f->half = e.half;
-	f->stake = e.share * finding_kinds[f->kind].gain * running;
+	f->stake = e.share * finding_kinds[f->kind].gain * w->weight;
 }
 
 static struct finding_place place_most(const struct cube *c, const uint64_t *by)
@@ -169,7 +168,7 @@ static void find_allocations(struct finding_work *w, const struct chain_facts *f
 		if (f->allocates[i] != CUBE_NONE)
 			by[f->allocates[i]] += f->period[i];
 	}
-	set_part(&found, sum, w);
+	finding_set_part(&found, sum, w);
 	found.at = place_most(c, by);
 	finding_add(w, &found, ALLOCATIONS);
 	free(by);
@@ -209,7 +208,7 @@ static void find_kernel(struct finding_work *w, const struct chain_facts *f)
 		if (f->entry[i] && !f->in_allocator[i] && f->own[i] != CUBE_NONE &&
 		    !strcmp(f->entry[i], found.object))
 			by[f->own[i]] += f->period[i];
-	set_part(&found, sum, w);
+	finding_set_part(&found, sum, w);
 	found.at = place_most(c, by);
 	found.caller.share = (double)most / (double)c->period;
 	if (w->all.period >= SHORT_NS)

@@ -2,7 +2,8 @@
 /*
  * findings_int - the parts of findings: samples (findings_samples.c), call chains
  * (findings_chains.c), the account of cycles (findings_account.c), memory (findings_memory.c),
- * waits (findings_waits.c), threads (findings_threads.c); findings.c ranks.
+ * waits (findings_waits.c), waits for a CPU (findings_cpus.c), threads (findings_threads.c),
+ * processes (findings_processes.c); findings.c ranks.
  */
 #ifndef CYCLADE_ANALYSE_FINDINGS_FINDINGS_INT_H
 #define CYCLADE_ANALYSE_FINDINGS_FINDINGS_INT_H
@@ -17,6 +18,11 @@ enum { /* of functions; 0: the program's own code */
        CODE_UNKNOWN = 8, /* no function */
 };
 unsigned finding_code(const char *function, const char *dso);
+/* Returns true for waits whose reason may be another recorded thread, and is then to be found
+ * there; or that are no waits for anything. */
+bool finding_waits_for_others(uint8_t reason, bool started);
+/* Times of waits are exact but for clocks, for what is not known, and for `bar`, ns. */
+double finding_wait_bar(uint64_t n, double bar, const struct wait *w, double whole);
 /* A function on the stack of a wait for a mutex that another thread holds. */
 bool finding_mutex(const char *function);
 
@@ -26,6 +32,7 @@ struct finding_work {
 	VEC(struct finding) found;
 	struct tally all; /* of the event */
 	bool started;	  /* the recorder started the program */
+	double weight;	  /* of CPU time: the part of the time with a CPU; 1: not known */
 	bool cost;	  /* the event is cycles or time: else a place with much of it is no news */
 };
 
@@ -57,7 +64,15 @@ void findings_chains(struct finding_work *w);
 void findings_account(struct finding_work *w, const struct spots *s);
 void findings_memory(struct finding_work *w);
 void findings_waits(struct finding_work *w);
+/* `idle`: ns in which no thread could run. First of all: it sets the weight. */
+void findings_cpus(struct finding_work *w, uint64_t idle);
 void findings_threads(struct finding_work *w);
+void findings_processes(struct finding_work *w);
+
+/* Sets the share of the event that a part of the cube's period has, and the stake. */
+void finding_set_part(struct finding *f, uint64_t period, const struct finding_work *w);
+/* Returns what the kernel was entered for: "read" of __x64_sys_read; NULL: no such function. */
+const char *finding_kernel_entry(const char *function);
 
 /* The function that most calls of this one come from; with no chains none. */
 struct finding_place finding_caller(const struct finding_work *w, const struct finding_place *of);

@@ -71,13 +71,12 @@ static void set_share(struct finding *f, const struct tally *part, const struct 
 {
 	struct error_bar e =
 		error_bar_share((double)part->period, (double)w->all.period, w->all.period_sq);
-	double running = isnan(w->out->running) ? 1 : w->out->running;
 
 	f->of = FINDING_OF_EVENT;
 	f->share = e.share;
 	f->half = e.half;
 	f->times = part->samples;
-	f->stake = e.share * finding_kinds[f->kind].gain * running;
+	f->stake = e.share * finding_kinds[f->kind].gain * w->weight;
 }
 
 struct lined {

@@ -15,6 +15,8 @@
 #define WORKER 0.2	/* of the CPU time of the thread with most: it is no helper */
 #define LEAST  20000000 /* ns */
 #define BUSY   0.8	/* of its time alone it could run */
+#define WORK   0.1	/* of the CPU time of the thread with most: what it did alone */
+#define MORE   1.5	/* times the CPU time of any other: it had more to do */
 
 struct worker {
 	uint32_t pid, tid;
@@ -71,11 +73,14 @@ static void workers_of_cube(struct workers *o, const struct cube *c)
 	}
 }
 
-/* Returns the time that a thread could run in [from, until). */
-static double busy_in_wait(const struct wait *w, uint32_t pid, uint32_t tid, uint64_t from,
-			   uint64_t until)
+struct alone {			   /* of one thread, of a piece of time */
+	double could, ran, waited; /* ns that it could run; its time or periods; ns without a CPU */
+};
+
+static struct alone alone_in_wait(const struct wait *w, const struct worker *who, uint64_t from,
+				  uint64_t until)
 {
-	double sum = 0;
+	struct alone sum = { 0, 0, 0 };
 
 	for (size_t i = 0; i < w->n_spans; i++) {
 		const struct wait_span *s = &w->span[i];
@@ -84,29 +89,37 @@ static double busy_in_wait(const struct wait *w, uint32_t pid, uint32_t tid, uin
 		uint64_t a = s->from > from ? s->from : from;
 		uint64_t b = s->until < until ? s->until : until;
 
-		if (t->pid == pid && t->tid == tid && a < b &&
-		    (state == WAIT_RUNNING || state == WAIT_RUNNABLE))
-			sum += (double)(b - a);
+		if (t->pid != who->pid || t->tid != who->tid)
+			continue;
+		if (state == WAIT_RUNNABLE)
+			sum.waited += (double)(s->until - s->from);
+		if (a >= b)
+			continue;
+		if (state == WAIT_RUNNING || state == WAIT_RUNNABLE)
+			sum.could += (double)(b - a);
+		if (state == WAIT_RUNNING)
+			sum.ran += (double)(b - a);
 	}
 	return sum;
 }
 
 /* By the bins that have samples of it. */
-static double busy_in_cube(const struct cube *c, uint32_t pid, uint32_t tid, uint64_t from,
-			   uint64_t until)
+static struct alone alone_in_cube(const struct cube *c, const struct worker *who, uint64_t from,
+				  uint64_t until)
 {
 	bool *seen = xcalloc((size_t)c->n_bins + 1, sizeof(*seen));
-	double sum = 0;
+	struct alone sum = { 0, 0, 0 };
 
 	for (size_t i = 0; i < c->n_cells; i++) {
 		const struct stack_thread *t = &c->thread[c->cell[i].thread];
 		uint64_t at = c->from + c->width * c->cell[i].bin;
 
-		if (t->pid == pid && t->tid == tid && at >= from && at < until &&
-		    !seen[c->cell[i].bin]) {
-			seen[c->cell[i].bin] = true;
-			sum += (double)c->width;
-		}
+		if (t->pid != who->pid || t->tid != who->tid || at < from || at >= until)
+			continue;
+		sum.ran += (double)c->cell[i].period;
+		if (!seen[c->cell[i].bin])
+			sum.could += (double)c->width;
+		seen[c->cell[i].bin] = true;
 	}
 	free(seen);
 	return sum;
@@ -159,7 +172,8 @@ static void find_late(struct finding_work *w, const struct workers *o, const str
 	const struct findings_in *in = w->in;
 	struct finding f = { .kind = FINDING_LATE, .of = FINDING_OF_LENGTH };
 	uint64_t length = o->until - o->from;
-	double most = 0, alone;
+	double most = 0, others = 0;
+	struct alone alone;
 	size_t peers = 0;
 
 	for (size_t i = 0; i < n; i++)
@@ -169,15 +183,19 @@ static void find_late(struct finding_work *w, const struct workers *o, const str
 			late = &v[i];
 		} else if (late && v[i].ran > PEER * late->ran) {
 			next = next ? next : &v[i];
+			others = fmax(others, v[i].ran);
 			peers++;
 		}
 	}
 	if (peers < PEERS || !length || late->until <= next->until)
 		return;
-	alone = in->wait ? busy_in_wait(in->wait, late->pid, late->tid, next->until, late->until)
-			 : busy_in_cube(in->cube, late->pid, late->tid, next->until, late->until);
+	alone = in->wait ? alone_in_wait(in->wait, late, next->until, late->until)
+			 : alone_in_cube(in->cube, late, next->until, late->until);
 	f.time = late->until - next->until;
-	if (f.time < LEAST || alone < BUSY * (double)f.time)
+	if (f.time < LEAST || alone.could < BUSY * (double)f.time || alone.ran < WORK * most)
+		return;
+	/* it had no more to do than another: it got its CPU later */
+	if (late->ran < MORE * others && alone.waited >= (double)f.time)
 		return;
 	f.length = length;
 	f.share = f.stake = (double)f.time / (double)length;

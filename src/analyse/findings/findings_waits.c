@@ -11,31 +11,36 @@
 #include "base/estimate.h"
 #include "base/xalloc.h"
 
-#define LOCK	0.1 /* of the lives of the threads that waited for it */
-#define NOTHING 0.1 /* of the length: no thread ran */
-#define NO_CPU	0.25
-#define CLOCK	1000.0 /* ns: a record's time may be off by as much */
+#define LOCK	0.1	/* of the lives of the threads that waited for it */
+#define NOTHING 0.1	/* of the length: no thread ran */
+#define SHORT	5000000 /* ns: not worth a finding, whatever the length */
 
 /* What spans of one finding have in common. */
 struct waited {
 	uint8_t reason;
 	uint32_t object, chain; /* 0: not known */
 	uint32_t place;		/* of the function that waits, of the program */
+	uint32_t caller;	/* the place that calls it in most of the time */
+	uint64_t called;	/* that time */
+	uint64_t idle;		/* of `time`: no thread ran */
 	uint64_t time, nothing, until, n;
 	uint64_t lives, threads;
-	uint64_t longest; /* of one thread */
+	uint64_t runnable, woken; /* of the threads; of `time`: they waited for a CPU */
+	uint64_t longest;	  /* of one thread */
 	uint32_t thread;
 };
 
 struct waiting {
 	const struct wait *w;
 	uint32_t *own;		 /* by chain: the place of the program's innermost function */
+	uint32_t *caller;	 /* by chain: of the program's function that calls that one */
 	bool *mutex;		 /* by chain */
 	uint64_t *from, *before; /* times without a running thread: begin, sum before it */
 	uint64_t *until;
 	size_t n_idle;
-	bool started; /* what comes from outside is waited for, too */
-	struct u64map at, by_thread;
+	uint64_t no_cpu; /* ns: threads could run, and none had a CPU */
+	bool started;	 /* what comes from outside is waited for, too */
+	struct u64map at, by_thread, by_caller;
 	VEC(struct waited) waited;
 };
 
@@ -52,6 +57,7 @@ static void look_at_chains(struct waiting *k, struct images *images)
 
 	k->own = xcalloc(w->chain.n + 1, sizeof(*k->own));
 	k->mutex = xcalloc(w->chain.n + 1, sizeof(*k->mutex));
+	k->caller = xcalloc(w->chain.n + 1, sizeof(*k->caller));
 	for (size_t i = 1; i < w->chain.n; i++) {
 		const struct chain_node *node = &w->chain.node[i];
 		const struct wait_place *p = &w->place[node->frame];
@@ -61,8 +67,11 @@ static void look_at_chains(struct waiting *k, struct images *images)
 
 		k->own[i] = k->own[node->parent];
 		k->mutex[i] = k->mutex[node->parent];
+		k->caller[i] = k->caller[node->parent];
 		if (name && !(finding_code(name, dso) & (CODE_KERNEL | CODE_SYSTEM | CODE_UNKNOWN)))
 			k->own[i] = (uint32_t)node->frame;
+		if (k->own[i] != k->own[node->parent])
+			k->caller[i] = k->own[node->parent];
 		if (name && p->kind == SPACE_USER && finding_mutex(name))
 			k->mutex[i] = true;
 	}
@@ -81,25 +90,39 @@ static int by_begin(const void *va, const void *vb)
 	return (a->from > b->from) - (a->from < b->from);
 }
 
-static void find_idle(struct waiting *k)
+/* Lists the spans in which a thread ran, or (`able`) could. Returns how many. */
+static size_t list_busy(struct busy *busy, const struct wait *w, bool able)
 {
-	const struct wait *w = k->w;
-	struct busy *busy = xcalloc(w->n_spans + 1, sizeof(*busy));
-	uint64_t end = w->from, sum = 0;
 	size_t n = 0;
 
 	for (size_t i = 0; i < w->n_spans; i++) {
 		enum wait_state s = wait_reasons[w->span[i].reason].state;
 
-		if (s != WAIT_BLOCKED)
+		if (s != WAIT_BLOCKED && (able || s != WAIT_RUNNABLE))
 			busy[n++] = (struct busy){ w->span[i].from, w->span[i].until };
 	}
 	qsort(busy, n, sizeof(*busy), by_begin);
-	k->from = xcalloc(n + 2, sizeof(*k->from));
-	k->until = xcalloc(n + 2, sizeof(*k->until));
-	k->before = xcalloc(n + 2, sizeof(*k->before));
-	busy[n] = (struct busy){ w->until, w->until };
-	for (size_t i = 0; i <= n; i++) {
+	busy[n++] = (struct busy){ w->until, w->until };
+	return n;
+}
+
+static void find_idle(struct waiting *k)
+{
+	const struct wait *w = k->w;
+	struct busy *busy = xcalloc(w->n_spans + 1, sizeof(*busy));
+	uint64_t end = w->from, sum = 0, none_ran = 0;
+	size_t n = list_busy(busy, w, false);
+
+	for (size_t i = 0; i < n; i++) {
+		none_ran += busy[i].from > end ? busy[i].from - end : 0;
+		end = busy[i].until > end ? busy[i].until : end;
+	}
+	n = list_busy(busy, w, true);
+	end = w->from;
+	k->from = xcalloc(n + 1, sizeof(*k->from));
+	k->until = xcalloc(n + 1, sizeof(*k->until));
+	k->before = xcalloc(n + 1, sizeof(*k->before));
+	for (size_t i = 0; i < n; i++) {
 		if (busy[i].from > end) {
 			k->from[k->n_idle] = end;
 			k->until[k->n_idle] = busy[i].from;
@@ -110,6 +133,7 @@ static void find_idle(struct waiting *k)
 			end = busy[i].until;
 	}
 	k->before[k->n_idle] = sum;
+	k->no_cpu = none_ran - sum;
 	free(busy);
 }
 
@@ -163,11 +187,25 @@ static void add_thread_time(struct waiting *k, struct waited *x, uint32_t thread
 	if (fresh) {
 		x->threads++;
 		x->lives += life_of(t);
+		x->runnable += wait_thread_time(t, WAIT_RUNNABLE);
 	}
 	*sum += time;
 	if (*sum > x->longest) {
 		x->longest = *sum;
 		x->thread = thread;
+	}
+}
+
+static void add_caller_time(struct waiting *k, struct waited *x, uint32_t caller, uint64_t time)
+{
+	bool fresh;
+	uint64_t *sum = u64map_xat(&k->by_caller,
+				   (uint64_t)caller << 32 | (uint64_t)(x - k->waited.v), &fresh);
+
+	*sum += time;
+	if (*sum > x->called) {
+		x->called = *sum;
+		x->caller = caller;
 	}
 }
 
@@ -181,50 +219,16 @@ static void add_waited_time(struct waiting *k, const struct wait_span *s, uint32
 		x->object = s->object;
 	x->time += time;
 	x->n += s->reason == reason;
+	x->woken += s->reason == WAIT_WOKEN ? time : 0;
+	add_caller_time(k, x, k->caller[chain], time);
+	if (s->reason == reason)
+		x->idle += idle_before(k, s->until) - idle_before(k, s->from);
 	if (x->until < s->until) { /* others may have waited for the same meanwhile */
 		x->nothing += idle_before(k, s->until) -
 			      idle_before(k, x->until > s->from ? x->until : s->from);
 		x->until = s->until;
 	}
 	add_thread_time(k, x, s->thread, time);
-}
-
-/* Returns true for waits whose reason may be another recorded thread, and is then to be found
- * there; or that are no waits for anything. */
-static bool waits_for_others(uint8_t reason, bool started)
-{
-	switch ((enum wait_reason)reason) {
-	case WAIT_LOCK:
-	case WAIT_CHILD:
-	case WAIT_STOPPED:
-	case WAIT_IDLE:
-	case WAIT_BEFORE:
-	case WAIT_LOST:
-		return true;
-	case WAIT_SLEEP:
-	case WAIT_POLL:
-	case WAIT_PIPE:
-	case WAIT_NOTIFY:
-	case WAIT_SOCKET:
-	case WAIT_TERMINAL:
-	case WAIT_SIGNAL:
-	case WAIT_TRANSFER:
-	case WAIT_OTHER:
-	case WAIT_NO_STACK:
-		return !started;
-	case WAIT_RAN:
-	case WAIT_PREEMPTED:
-	case WAIT_WOKEN:
-	case WAIT_BEGUN:
-	case WAIT_FILE_LOCK:
-	case WAIT_IO:
-	case WAIT_FAULT:
-	case WAIT_THROTTLED:
-	case WAIT_KERNEL:
-	case WAIT_REASONS:
-		break;
-	}
-	return false;
 }
 
 /* The threads of each that is merged have waited for the other one, too. */
@@ -245,6 +249,7 @@ static void merge_threads(struct waiting *k, const size_t *to)
 		if (!had) {
 			x->threads++;
 			x->lives += life_of(&k->w->thread[thread]);
+			x->runnable += wait_thread_time(&k->w->thread[thread], WAIT_RUNNABLE);
 		}
 		if (sum > x->longest || (sum == x->longest && thread < x->thread)) {
 			x->longest = sum;
@@ -281,6 +286,9 @@ static void merge_locks(struct waiting *k)
 		to[i] = (size_t)*at;
 		k->waited.v[to[i]].time += x->time;
 		k->waited.v[to[i]].n += x->n;
+		k->waited.v[to[i]].idle += x->idle;
+		k->waited.v[to[i]].woken += x->woken;
+		k->waited.v[to[i]].nothing += x->nothing; /* at most: some is of both */
 		x->time = x->lives = 0;
 	}
 	merge_threads(k, to);
@@ -311,7 +319,7 @@ static void sum_spans(struct waiting *k)
 			woken.object = object[s->thread];
 			add_waited_time(k, &woken, held[s->thread], WAIT_LOCK);
 		} else if ((wait_reasons[s->reason].state == WAIT_BLOCKED) &&
-			   !waits_for_others(s->reason, k->started)) {
+			   !finding_waits_for_others(s->reason, k->started)) {
 			add_waited_time(k, s, s->chain, s->reason);
 		}
 		if (!mutex && s->reason != WAIT_WOKEN)
@@ -323,16 +331,16 @@ static void sum_spans(struct waiting *k)
 
 /* ---- findings -------------------------------------------------------------------------------- */
 
-static void set_place(struct finding *f, const struct waiting *k, const struct waited *x,
-		      struct images *images)
+static struct finding_place place_of(const struct waiting *k, uint32_t place, struct images *images)
 {
-	const struct wait_place *p = x->place ? &k->w->place[x->place] : NULL;
+	const struct wait_place *p = place ? &k->w->place[place] : NULL;
 
-	if (p && p->symbol)
-		f->at = (struct finding_place){
-			p->symbol->name,
-			p->image != IMAGE_NONE && images ? image_name(images, p->image) : NULL, NAN
-		};
+	if (!p || !p->symbol)
+		return (struct finding_place){ NULL, NULL, NAN };
+	return (struct finding_place){
+		p->symbol->name,
+		p->image != IMAGE_NONE && images ? image_name(images, p->image) : NULL, NAN
+	};
 }
 
 /* The line of the call, if all of its waits have one object. */
@@ -370,19 +378,6 @@ static double guessed_bar(const struct waiting *k, const struct waited *x)
 	return bar;
 }
 
-/* Times are exact but for clocks, for what is not known, and for `bar`, ns. */
-static double bar_of(uint64_t n, double bar, const struct wait *w, double whole)
-{
-	double unknown = 0, lives = 0;
-
-	for (size_t i = 0; i < w->n_threads; i++)
-		if (w->thread[i].wanted) {
-			unknown += (double)wait_thread_time(&w->thread[i], WAIT_UNKNOWN);
-			lives += (double)life_of(&w->thread[i]);
-		}
-	return (bar + (double)n * CLOCK) / whole + (lives > 0 ? unknown / lives : 0);
-}
-
 static enum finding_kind kind_of(uint8_t reason)
 {
 	switch ((enum wait_reason)reason) {
@@ -397,6 +392,13 @@ static enum finding_kind kind_of(uint8_t reason)
 	default:
 		return FINDING_WAITS;
 	}
+}
+
+/* Stakes are of the time without that in which a CPU was missing: else the more other programs run,
+ * the less a wait would be worth. */
+static double with_cpu(uint64_t time, uint64_t without)
+{
+	return without < time ? (double)(time - without) : (double)time;
 }
 
 static void find_waited(struct finding_work *w, const struct waiting *k, const struct waited *x)
@@ -416,24 +418,35 @@ static void find_waited(struct finding_work *w, const struct waiting *k, const s
 	if (x->reason == WAIT_LOCK) {
 		f.of = FINDING_OF_THREADS;
 		f.share = (double)x->time / whole;
-		f.stake = f.share;
+		f.stake = (double)x->time /
+			  with_cpu(x->lives, x->runnable > x->woken ? x->runnable - x->woken : 0);
+		f.idle = x->time ? (double)x->idle / (double)x->time : 0;
+		/* its owner waits: until it is free, nothing runs */
+		if (f.idle > 0.5)
+			f.stake = fmax(f.stake,
+				       fmin((double)x->nothing, (double)k->before[k->n_idle]) /
+					       with_cpu(length, k->no_cpu));
 		least = LOCK;
 	} else {
 		f.of = FINDING_OF_LENGTH;
 		whole = (double)length;
-		f.share = f.stake = (double)x->nothing / whole;
+		f.share = (double)x->nothing / whole;
+		f.stake = (double)x->nothing / with_cpu(length, k->no_cpu);
 		f.time = x->nothing;
 		/* whoever sleeps chose to: the rest comes first if it is as long */
 		if (x->reason == WAIT_SLEEP)
 			f.stake *= 0.9;
 	}
-	if (!(f.share >= least)) /* most: their bars would be looked for in vain */
+	if (f.time < SHORT ||
+	    !(f.share >= least)) /* most: their bars would be looked for in vain */
 		return;
-	f.half = bar_of(x->n, guessed_bar(k, x), wait, whole);
+	f.half = finding_wait_bar(x->n, guessed_bar(k, x), wait, whole);
 	f.thread = wait->thread[x->thread].comm;
 	f.tid = x->threads == 1 ? wait->thread[x->thread].tid : 0;
 	f.object = x->object ? wait->object.str[x->object] : NULL;
-	set_place(&f, k, x, w->in->images);
+	f.at = place_of(k, x->place, w->in->images);
+	if ((double)x->called > 0.5 * (double)x->time)
+		f.caller = place_of(k, x->caller, w->in->images);
 	set_call(&f, w, x);
 	finding_add(w, &f, least);
 }
@@ -469,13 +482,13 @@ static void find_looked(struct finding_work *w, const struct waiting *k)
 		}
 	f.length = wait->until - wait->from;
 	if (nothing[most] && blocked && f.length &&
-	    !waits_for_others((uint8_t)f.reason, k->started)) {
+	    !finding_waits_for_others((uint8_t)f.reason, k->started)) {
 		part = (double)t->time[f.reason] / (double)blocked;
 		f.time = (uint64_t)((double)nothing[most] * part);
 		f.share = f.stake = (double)f.time / (double)f.length;
 		share_interval(part, (double)t->looks, &low, &high);
 		f.half = (high - low) / 2 * (double)nothing[most] / (double)f.length +
-			 bar_of(t->switches, 0, wait, (double)f.length);
+			 finding_wait_bar(t->switches, 0, wait, (double)f.length);
 		f.thread = t->comm;
 		f.tid = t->tid;
 		f.object = t->object ? wait->object.str[t->object] : NULL;
@@ -485,44 +498,12 @@ static void find_looked(struct finding_work *w, const struct waiting *k)
 	free(nothing);
 }
 
-/* The part of the time in which threads had something to do that they ran; and that they had no
- * CPU. */
-static void find_states(struct finding_work *w, const struct waiting *k)
-{
-	const struct wait *wait = w->in->wait;
-	struct finding f = { .kind = FINDING_NO_CPU, .of = FINDING_OF_THREADS };
-	uint64_t work = 0, ran = 0, runnable = 0, switches = 0;
-	uint64_t length = wait->until - wait->from;
-
-	for (size_t i = 0; i < wait->n_threads; i++) {
-		const struct wait_thread *t = &wait->thread[i];
-
-		if (!t->wanted)
-			continue;
-		for (unsigned r = 0; r < WAIT_REASONS; r++)
-			if (!waits_for_others((uint8_t)r, w->started))
-				work += t->time[r];
-		ran += t->time[WAIT_RAN];
-		runnable += wait_thread_time(t, WAIT_RUNNABLE);
-		f.threads++;
-		switches += t->switches;
-	}
-	if (!work)
-		return;
-	w->out->on_cpu = ran;
-	w->out->length = length;
-	w->out->waited = length ? (double)k->before[k->n_idle] / (double)length : NAN;
-	w->out->running = (double)ran / (double)work;
-	f.share = f.stake = (double)runnable / (double)work;
-	f.time = runnable;
-	f.length = work;
-	f.half = bar_of(switches, 0, wait, (double)work);
-	finding_add(w, &f, NO_CPU);
-}
-
 void findings_waits(struct finding_work *w)
 {
-	struct waiting k = { .w = w->in->wait, .at = U64MAP_INIT, .by_thread = U64MAP_INIT };
+	struct waiting k = { .w = w->in->wait,
+			     .at = U64MAP_INIT,
+			     .by_thread = U64MAP_INIT,
+			     .by_caller = U64MAP_INIT };
 
 	if (!k.w || !k.w->n_spans || k.w->outs_only)
 		return;
@@ -531,7 +512,7 @@ void findings_waits(struct finding_work *w)
 	k.started = w->started && !k.w->has_idle;
 	sum_spans(&k);
 	merge_locks(&k);
-	find_states(w, &k);
+	findings_cpus(w, k.before[k.n_idle]);
 	vec_each (&k.waited, const struct waited *, x)
 		if (x->reason != WAIT_NO_STACK)
 			find_waited(w, &k, x);
@@ -540,7 +521,9 @@ void findings_waits(struct finding_work *w)
 	vec_free(&k.waited);
 	u64map_free(&k.at);
 	u64map_free(&k.by_thread);
+	u64map_free(&k.by_caller);
 	free(k.own);
+	free(k.caller);
 	free(k.mutex);
 	free(k.from);
 	free(k.until);

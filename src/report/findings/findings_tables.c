@@ -56,6 +56,7 @@ static const char *command_of(struct findings_view *v, const struct finding *f)
 		break;
 	case FINDING_MEMORY:
 	case FINDING_MISPREDICTS:
+	case FINDING_FRONTEND:
 	case FINDING_STALLS:
 		if (f->at.function)
 			next_add(&l, "annotate", "--account", f->at.function, "");
@@ -72,6 +73,10 @@ static const char *command_of(struct findings_view *v, const struct finding *f)
 	case FINDING_LATE:
 		next_add(&l, "report", "--wait", NULL, "");
 		break;
+	case FINDING_PROCESSES:
+		next_add(&l, "report", "-s comm,pid", NULL, "");
+		break;
+	case FINDING_RUN_QUEUE:
 	case FINDING_NO_CPU:
 		next_add(&l, "report", "--concurrency", NULL, "");
 		break;

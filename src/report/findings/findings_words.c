@@ -69,6 +69,14 @@ static void put_place(struct buf *b, const struct finding *f)
 		buf_printf(b, " (%s)", path_base(f->at.dso));
 }
 
+static void put_caller(struct buf *b, const struct finding *f)
+{
+	if (!f->caller.function)
+		return;
+	buf_puts(b, ", called from ");
+	put_function(b, f->caller.function);
+}
+
 static void put_place_if_known(struct buf *b, const char *before, const struct finding *f)
 {
 	if (!f->at.function)
@@ -131,6 +139,10 @@ static void put_lock(struct buf *b, const struct finding *f)
 	if (f->object)
 		buf_printf(b, " '%s'", f->object);
 	put_place_if_known(b, " in ", f);
+	put_caller(b, f);
+	if (f->idle > 0.5)
+		buf_printf(b, "; no thread ran in %.0f %% of that: its owner waited, too",
+			   100 * f->idle);
 }
 
 static void put_wait(struct buf *b, const struct finding *f)
@@ -146,6 +158,7 @@ static void put_wait(struct buf *b, const struct finding *f)
 	if (f->object)
 		buf_printf(b, ", %s%s", f->object, f->at.function ? "," : "");
 	put_place_if_known(b, " in ", f);
+	put_caller(b, f);
 }
 
 static void put_late(struct buf *b, const struct finding *f)
@@ -219,10 +232,36 @@ static void put_hot(struct buf *b, const struct findings_view *v, const struct f
 	buf_printf(b, " of %s %s in ", v->unit,
 		   text_ends(v->unit, strlen(v->unit), "s") ? "are" : "is");
 	put_place(b, f);
-	if (f->caller.function) {
-		buf_puts(b, ", called from ");
-		put_function(b, f->caller.function);
-	}
+	put_caller(b, f);
+}
+
+static void put_run_queue(struct buf *b, const struct finding *f)
+{
+	char time[NUM_MAX], all[NUM_MAX];
+
+	put_share(b, f->share, f->half);
+	buf_printf(b,
+		   " of the threads' time went into waiting for CPUs that other threads of the "
+		   "program "
+		   "had (%s of %s): %.1f could run at a time, and there are %" PRIu64 " CPUs",
+		   num_seconds(time, (double)f->time / 1e9),
+		   num_seconds(all, (double)f->length / 1e9), f->able, f->cpus);
+}
+
+static void put_processes(struct buf *b, const struct findings_view *v, const struct finding *f)
+{
+	char n[NUM_MAX], time[NUM_MAX];
+
+	put_share(b, f->share, f->half);
+	buf_printf(b, " of %s %s in ", v->unit,
+		   text_ends(v->unit, strlen(v->unit), "s") ? "are" : "is");
+	if (f->time)
+		buf_printf(b, "%s processes that lived for %s of CPU time each",
+			   num_exact(n, f->times), num_seconds(time, (double)f->time / 1e9));
+	else
+		buf_printf(b, "at least %s processes with less than 10 ms each",
+			   num_exact(n, f->times));
+	put_place_if_known(b, ", started by ", f);
 }
 
 /* The base is named: report --wait has shares of all of the threads' time. */
@@ -248,6 +287,7 @@ void finding_put_statement(struct buf *b, const struct findings_view *v, const s
 		break;
 	case FINDING_MEMORY:
 	case FINDING_MISPREDICTS:
+	case FINDING_FRONTEND:
 	case FINDING_STALLS:
 		put_cause(b, f);
 		break;
@@ -282,6 +322,12 @@ void finding_put_statement(struct buf *b, const struct findings_view *v, const s
 		put_share(b, f->share, f->half);
 		buf_printf(b, " of %s is in code that %s made and that has no names", v->unit,
 			   f->object);
+		break;
+	case FINDING_RUN_QUEUE:
+		put_run_queue(b, f);
+		break;
+	case FINDING_PROCESSES:
+		put_processes(b, v, f);
 		break;
 	case FINDING_NO_CPU:
 		put_no_cpu(b, f);
