@@ -246,8 +246,10 @@ bool pd_pmu_is_core(const struct pd_info *info, uint32_t type)
 		     : type == PERF_TYPE_RAW;
 }
 
-static const char *unnamed_event(struct pd *rec, const struct perf_event_attr *a)
+static const char *unnamed_event(struct pd *rec, const struct pd_event *ev)
 {
+	const struct perf_event_attr *a = &ev->attr;
+	const struct trace_format *f = pd_trace_of(rec, ev);
 	const char *pmu;
 	uint64_t low = a->config & 0xffffffff; /* above stands the PMU of a hybrid machine */
 
@@ -265,6 +267,8 @@ static const char *unnamed_event(struct pd *rec, const struct perf_event_attr *a
 			return cache_name(rec, low);
 		break;
 	case PERF_TYPE_TRACEPOINT:
+		if (f)
+			return arena_printf(&rec->arena, "%s:%s", f->system, f->name);
 		return arena_printf(&rec->arena, "tracepoint-%llu", (unsigned long long)a->config);
 	case PERF_TYPE_RAW:
 		return arena_printf(&rec->arena, "r%llx", (unsigned long long)a->config);
@@ -298,7 +302,7 @@ bool pd_event_type_names(const struct perf_event_attr *a)
 const char *pd_event_make_name(struct pd *rec, const struct pd_event *ev)
 {
 	const struct perf_event_attr *a = &ev->attr;
-	const char *bare = unnamed_event(rec, a), *name;
+	const char *bare = unnamed_event(rec, ev), *name;
 	const char *ring = a->exclude_kernel && !a->exclude_user   ? "u"
 			   : a->exclude_user && !a->exclude_kernel ? "k"
 								   : "";

@@ -667,6 +667,15 @@ static void take_waited(struct feature *f)
 		take_fd_looks(f);
 }
 
+/* Its numbers are in an order that it names itself. */
+static void take_tracing(struct feature *f)
+{
+	int rc = pd_take_tracing(f->rec, f->c.p, cur_left(&f->c));
+
+	f->nomem = rc > 0;
+	f->c.bad = rc != 0;
+}
+
 /* ---- the table ---- */
 
 static const struct {

@@ -13,6 +13,7 @@
  *	inflate.c	COMPRESSED records
  *	deferred.c	call chains whose user part is a record of its own
  *	spe_trace.c	samples of an AUX trace of Arm's SPE
+ *	trace.c		formats of tracepoints (trace.h)
  *	sample.c	samples; sideband.c the others
  */
 #ifndef CYCLADE_PERFDATA_PERFDATA_INT_H
@@ -22,6 +23,7 @@
 #include "base/hash.h"
 #include "base/vec.h"
 #include "perfdata/perfdata.h"
+#include "perfdata/trace.h"
 
 #define PD_CHUNK_SIZE ((size_t)4 << 20)
 #define PD_BLOCK_SIZE (PD_CHUNK_SIZE + ((size_t)1 << 18))
@@ -96,6 +98,7 @@ struct pd {
 	VEC(const char *) notes;
 	size_t notes_more; /* not kept */
 	VEC(struct pd_buildid) buildids;
+	VEC(struct trace_format) formats; /* by id */
 	/* the id seen last by the walk, and its event */
 	uint64_t last_id;
 	uint32_t last_event;
@@ -182,6 +185,12 @@ void pd_swap_run(uint8_t *p, size_t len, unsigned width); /* numbers of `width` 
 int pd_feature_take(struct pd *rec, unsigned bit, const uint8_t *p, size_t len,
 		    struct err *err) MUST_USE;
 
+/* ---- trace.c ---- */
+#define PD_FEATURE_TRACING_DATA 1u
+/* Takes the payload of TRACING_DATA. -1: damaged, used as far as it can be read; 1: out of memory.
+ */
+int pd_take_tracing(struct pd *rec, const uint8_t *p, size_t len) MUST_USE;
+
 /* ---- walk.c ---- */
 struct inflate;
 struct walk {
@@ -197,6 +206,7 @@ struct walk {
 	bool stop;		      /* this stream cannot be followed any further */
 	bool packed;		      /* the next record is COMPRESSED */
 	const uint8_t *aux;	      /* the AUXTRACE record just seen; NULL: it was none */
+	bool tracing;		      /* a TRACING_DATA record was just seen */
 	struct inflate *z;
 };
 /* Walks the records in [off, off + len) of a source. */

@@ -478,6 +478,7 @@ void pd_close(struct pd *rec)
 	vec_free(&rec->type_counts);
 	vec_free(&rec->notes);
 	vec_free(&rec->buildids);
+	vec_free(&rec->formats);
 	vec_free(&rec->deferred);
 	u64map_free(&rec->deferred_at);
 	u64map_free(&rec->ids);

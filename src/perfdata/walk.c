@@ -374,6 +374,17 @@ static int keep_trace(struct walk *w, const uint8_t *p, size_t len, struct err *
 	return vec_push(&w->rec->traces, t) ? err_nomem(err) : 0;
 }
 
+/* Of `len` bytes behind the record just seen. */
+static int keep_payload(struct walk *w, const uint8_t *p, size_t len, struct err *err)
+{
+	bool tracing = w->tracing;
+
+	w->tracing = false;
+	if (tracing)
+		return pd_feature_take(w->rec, PD_FEATURE_TRACING_DATA, p, len, err);
+	return w->aux ? keep_trace(w, p, len, err) : 0;
+}
+
 const uint8_t *walk_scan(struct walk *w, uint8_t *p, const uint8_t *end, struct err *err)
 {
 	char at[96];
@@ -397,10 +408,10 @@ const uint8_t *walk_scan(struct walk *w, uint8_t *p, const uint8_t *end, struct 
 				where_in_file(w, p, at));
 			w->stop = true;
 		}
-		if (w->aux &&
-		    keep_trace(w, p,
-			       w->skip < (uint64_t)(end - p) ? (size_t)w->skip : (size_t)(end - p),
-			       err))
+		if (keep_payload(w, p,
+				 w->skip < (uint64_t)(end - p) ? (size_t)w->skip
+							       : (size_t)(end - p),
+				 err))
 			return NULL;
 		if (w->skip > (uint64_t)(end - p)) {
 			pd_note(w->rec, "%s: %" PRIu64 " bytes of payload claimed, %zu are there",

@@ -209,6 +209,7 @@ HOOK(tracing_data)
 {
 	(void)size, (void)err;
 	w->skip = ((uint64_t)ld32(p + 8) + 7) & ~(uint64_t)7;
+	w->tracing = true;
 	return 0;
 }
 

@@ -211,6 +211,15 @@ static bool is_of_table(const struct raw *c, const struct pd_event *ev)
 	       kind == (c->table == STORE_ibs_op ? IBS_OP : IBS_FETCH);
 }
 
+static bool is_tracepoint(const struct raw *c, const struct pd_event *ev, const char *name)
+{
+	const struct trace_format *f = pd_trace_of(raw_of(c)->r.rec, ev);
+	size_t len = f ? strlen(f->system) : 0;
+
+	return f && !strncmp(name, f->system, len) && name[len] == ':' &&
+	       !strcmp(name + len + 1, f->name);
+}
+
 static void find_raw_events(struct raw *c)
 {
 	size_t n;
@@ -218,12 +227,13 @@ static void find_raw_events(struct raw *c)
 
 	free(c->events);
 	c->events = NULL;
-	if (!c->b.event && !is_packets(c))
+	if (!c->b.event && !c->b.trace && !is_packets(c))
 		return;
 	c->events = xcalloc(n, sizeof(*c->events));
 	for (size_t i = 0; i < n; i++)
-		c->events[i] =
-			is_of_table(c, &ev[i]) && (!c->b.event || !strcmp(c->b.event, ev[i].name));
+		c->events[i] = is_of_table(c, &ev[i]) &&
+			       (!c->b.event || !strcmp(c->b.event, ev[i].name)) &&
+			       (!c->b.trace || is_tracepoint(c, &ev[i], c->b.trace));
 }
 
 int raw_walk_begin(struct raw *c, bool others, struct err *err)

@@ -18,6 +18,7 @@
 #define CYCLADE_STORE_RAW_H
 
 #include "analyse/cursor.h"
+#include "perfdata/trace.h"
 #include "store/schema.h"
 
 /* A recording, opened and named; the caller's, for as long as the runs. */
@@ -33,6 +34,7 @@ struct raw_run {
 struct raw_bounds {
 	struct cursor_range run, place, time, cpu, pid, tid, ip, chain;
 	const char *event; /* NULL: all */
+	const char *trace; /* only those of this tracepoint, whatever their modifiers; NULL: all */
 	bool (*stop)(void *ctx);
 	void *stop_ctx;
 };
@@ -53,7 +55,11 @@ int raw_next(struct raw *c, struct err *err) MUST_USE; /* 1: there is a row; 0: 
  * in `scratch` stay as long as the runs, blobs until the next row. */
 int raw_cell(struct raw *c, enum store_column_id column, struct table_cell *out,
 	     struct buf *scratch, struct err *err) MUST_USE;
-void raw_close(struct raw *c); /* NULL is fine */
+/* The field of the sample at hand; null if it has none. */
+void raw_trace_cell(struct raw *c, const struct trace_field *f, struct table_cell *out,
+		    struct buf *scratch);
+size_t raw_run_now(const struct raw *c); /* of the row, from 0 */
+void raw_close(struct raw *c);		 /* NULL is fine */
 
 /* The name of an address of a recording (from 1) for a process at a time; NULL: there is none. Its
  * line: raw_line(). */

@@ -188,6 +188,37 @@ RAW_GET(sample_cgroup, const struct pd_sample *s = sample_with(raw, PERF_SAMPLE_
 RAW_GET(sample_raw, const struct pd_sample *s = sample_with(raw, PERF_SAMPLE_RAW, out);
 	if (s) raw_put_blob(out, true, s->raw, s->raw_size))
 
+void raw_trace_cell(struct raw *c, const struct trace_field *f, struct table_cell *out,
+		    struct buf *scratch)
+{
+	static const enum table_kind kinds[] = { [TRACE_SIGNED] = T_SIGNED,
+						 [TRACE_UNSIGNED] = T_ID,
+						 [TRACE_POINTER] = T_ADDRESS,
+						 [TRACE_TEXT] = T_TEXT,
+						 [TRACE_LIST] = T_TEXT };
+	const struct pd_sample *s = raw_sample(c);
+	struct trace_value v;
+
+	buf_reset(scratch);
+	*out = (struct table_cell){ .none = true, .scratch = scratch };
+	if (!f || !s || !(s->has & PERF_SAMPLE_RAW) ||
+	    !trace_get(f, s->raw, s->raw_size, pd_trace_swap(raw_of(c)->r.rec), &v))
+		return;
+	out->none = false;
+	out->kind = kinds[v.kind];
+	out->n = v.n;
+	out->i = (int64_t)v.n;
+	if (out->kind != T_TEXT)
+		return;
+	trace_put(scratch, &v);
+	out->text = buf_str(scratch);
+}
+
+size_t raw_run_now(const struct raw *c)
+{
+	return c->run;
+}
+
 /* Decodes the words of PERF_SAMPLE_DATA_SRC; returns false if the sample has none. */
 static bool memop_at(struct raw *raw, struct memop *op, struct table_cell *out)
 {

@@ -111,10 +111,9 @@ static int ambiguous(const char *what, struct err *err)
 static int no_sql_such(struct sql *db, const char *what, struct err *err)
 {
 	const char *name = strrchr(what, ' ');
-	const char *const *names =
-		strstr(what, "no such table")
-			? sql_table_names(&db->a, db->o.own, db->o.result, db->o.n_results)
-			: sql_column_names(&db->a);
+	const char *const *names = strstr(what, "no such table")
+					   ? sql_table_names(&db->a, &db->o, &db->traces)
+					   : sql_column_names(&db->a);
 	const char *near = name && names ? text_nearest(name + 1, names) : NULL;
 	const struct ibs_event *e = name ? ibs_event_find(db->o.own, name + 1) : NULL;
 
@@ -273,6 +272,7 @@ int sql_open(struct sql **out, const struct sql_opts *opts, struct err *err)
 		(sqlite3_int64)(db->o.memory < INT64_MAX ? db->o.memory : INT64_MAX));
 	rc = sqlite.open_v2(":memory:", &db->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
 	db->runs = raw_runs_open(opts->run, opts->n_runs);
+	sql_traces(&db->traces, &db->a, &db->o);
 	if (rc == SQLITE_OK && !sql_tables_register(db, err) && !sql_functions_register(db, err) &&
 	    !close_doors(db, err))
 		return 0;

@@ -21,6 +21,7 @@
 #include "show/document.h"
 #include "store/ibs_event.h"
 #include "store/raw.h"
+#include "store/trace_tables.h"
 
 /* Results as documents: of analyses of a recording, or saved ones (saved.h). */
 struct sql_result {
@@ -63,16 +64,19 @@ bool sql_complete(const char *text);
 extern const struct document_form sql_tables_document;
 
 /* All tables and columns with kind, unit, meaning; of analyses, those of `result`. `pattern`: a
- * table, TABLE.COLUMN, or a glob; NULL: all. Returns the number of columns that match. */
+ * table, TABLE.COLUMN, or a glob; NULL: all. `traces`: of recordings, or NULL. Returns the number
+ * of columns that match. */
 size_t sql_tables_put(struct document *d, const struct sql_result *result, size_t n,
-		      const char *pattern);
+		      const struct trace_tables *traces, const char *pattern);
 /* Returns the name that SQL has for table `t` of a result; NULL: it has none. */
 const char *sql_table_name(struct arena *a, const struct sql_result *r, const struct table_form *t);
 /* Returns the name that SQL has for a column of a result: each table has a `run` of its own. */
 const char *sql_column_name(const struct table_column *c);
-/* Names of all tables; of the raw tables' columns. Ended by NULL. */
-const char *const *sql_table_names(struct arena *a, const struct ibs_own *own,
-				   const struct sql_result *r, size_t n);
+/* The tables of the runs' tracepoints. */
+void sql_traces(struct trace_tables *out, struct arena *a, const struct sql_opts *o);
+/* Names of all tables (traces: NULL: without those); of the raw tables' columns. Ended by NULL. */
+const char *const *sql_table_names(struct arena *a, const struct sql_opts *o,
+				   const struct trace_tables *traces);
 const char *const *sql_column_names(struct arena *a);
 
 #endif

@@ -8,12 +8,14 @@
 #include "store/ibs_event.h"
 #include "store/sql.h"
 #include "store/sqlite_int.h"
+#include "store/trace_tables.h"
 
 struct sql {
 	sqlite3 *db;
 	struct sql_opts o;
 	struct raw_runs *runs;
 	struct arena a;
+	struct trace_tables traces;
 	uint64_t deadline; /* ns, monotonic; 0: none */
 	bool stopped, late;
 	bool high;	/* the query read an address from 2^63 on */

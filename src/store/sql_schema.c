@@ -70,9 +70,17 @@ static const char *const *names_end(names_vec *v, struct arena *a)
 	return names;
 }
 
-const char *const *sql_table_names(struct arena *a, const struct ibs_own *own,
-				   const struct sql_result *r, size_t n)
+void sql_traces(struct trace_tables *out, struct arena *a, const struct sql_opts *o)
 {
+	trace_tables_make(out, a, o->run, o->n_runs, sql_table_names(a, o, NULL));
+}
+
+const char *const *sql_table_names(struct arena *a, const struct sql_opts *o,
+				   const struct trace_tables *traces)
+{
+	const struct ibs_own *own = o->own;
+	const struct sql_result *r = o->result;
+	size_t n = o->n_results;
 	struct store_table_row row[STORE_TABLES];
 	names_vec v = VEC_INIT;
 
@@ -91,6 +99,8 @@ const char *const *sql_table_names(struct arena *a, const struct ibs_own *own,
 			if (name)
 				vec_xpush(&v, name);
 		}
+	for (size_t i = 0; traces && i < traces->n; i++)
+		vec_xpush(&v, traces->v[i].form.name);
 	return names_end(&v, a);
 }
 
@@ -216,6 +226,9 @@ static void put_summary(struct adding *x)
 			n++;
 		row.n = n;
 		row.means = schema_raw_text(row.table);
+		if (!row.means && strchr(x->v.v[i + n - 1].from, ':'))
+			row.means = arena_xprintf(&x->d->a, "tracepoint %s, a row per sample",
+						  x->v.v[i + n - 1].from);
 		if (!row.means) /* of the last column: the first, "run", is not of the result */
 			row.means =
 				arena_xprintf(&x->d->a, "result \"%s\", as the command shows it",
@@ -229,8 +242,19 @@ static void put_summary(struct adding *x)
 	document_next(x->d, "cyclade list tables samples", "the columns of a table");
 }
 
+static void add_schema_trace(struct adding *x, const struct trace_table *t)
+{
+	for (size_t i = 0; i < t->form.n_columns; i++) {
+		const struct table_column *c = &t->form.column[i];
+
+		add_matching(x,
+			     (struct column_row){ t->form.name, c->key, type_word(c->kind, false),
+						  c->unit, c->means, c->from });
+	}
+}
+
 size_t sql_tables_put(struct document *d, const struct sql_result *result, size_t n,
-		      const char *pattern)
+		      const struct trace_tables *traces, const char *pattern)
 {
 	struct adding x = { .d = d, .pattern = pattern };
 	struct store_table_row row[STORE_TABLES];
@@ -248,6 +272,8 @@ size_t sql_tables_put(struct document *d, const struct sql_result *result, size_
 	}
 	for (size_t i = 0; i < n; i++)
 		add_schema_result(&x, &result[i]);
+	for (size_t i = 0; traces && i < traces->n; i++)
+		add_schema_trace(&x, &traces->v[i]);
 	t.n = x.v.n;
 	t.array = arena_xmemdup(&d->a, x.v.v, x.v.n * sizeof(*x.v.v));
 	t.data_only = !pattern;

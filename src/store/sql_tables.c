@@ -14,6 +14,7 @@
 
 #include "base/xalloc.h"
 #include "store/sql_int.h"
+#include "store/trace_tables.h"
 
 /* Columns that the reader can bound. A letter of sqlite3_index_info.idxStr each. */
 enum bound {
@@ -46,7 +47,8 @@ struct module { /* the object that SQLite gets for a table */
 	const struct table_form *form;
 	bool is_raw;
 	enum store_table raw;
-	size_t result; /* else: of db->o.result */
+	const struct trace_table *trace; /* of a tracepoint: raw samples with its fields */
+	size_t result;			 /* else: of db->o.result */
 };
 
 enum part { RUN_NUMBER, VALUE, ERROR_, WHY };
@@ -202,7 +204,12 @@ static int connect_table(sqlite3 *db, void *aux, int argc, const char *const *ar
 
 static size_t vtab_bound_of(const struct module *m, int column)
 {
-	const char *name = column >= 0 ? m->form->column[column].key : "";
+	const struct table_column *c = column >= 0 ? &m->form->column[column] : NULL;
+	const char *name = !c ? "" : c->key;
+
+	/* a field may have the name of a sample's column */
+	if (c && m->trace)
+		name = trace_column_raw(c) < STORE_COLUMNS ? store_columns[c->which].key : "";
 
 	for (size_t i = 0; i < N_BOUNDS; i++)
 		if (!strcmp(bounds[i].column, name))
@@ -380,6 +387,7 @@ static int vtab_filter(sqlite3_vtab_cursor *base, int number, const char *plan, 
 		else if (!c->event && sqlite.value_type(argv[i]) == SQLITE_TEXT)
 			c->event = xstrdup((const char *)sqlite.value_text(argv[i]));
 	b.event = c->event;
+	b.trace = vtab_of(base)->m->trace ? vtab_of(base)->m->trace->event : NULL;
 	if (c->raw)
 		raw_begin(c->raw, &b);
 	c->run = 0;
@@ -449,6 +457,20 @@ static void join_text(struct buf *b, struct table_cell *cell)
 	cell->text = buf_str(b);
 }
 
+static int get_raw_cell(struct walker *c, const struct module *m, size_t i, struct table_cell *out,
+			struct err *err)
+{
+	const struct table_form *f = m->form;
+	enum store_column_id id = m->trace ? trace_column_raw(&f->column[i])
+					   : (enum store_column_id)(&f->column[i] - store_columns);
+
+	if (id < STORE_COLUMNS)
+		return raw_cell(c->raw, id, out, &c->scratch, err);
+	raw_trace_cell(c->raw, m->trace->field[raw_run_now(c->raw) * f->n_columns + i], out,
+		       &c->scratch);
+	return 0;
+}
+
 static int vtab_column(sqlite3_vtab_cursor *base, sqlite3_context *x, int n)
 {
 	struct walker *c = (struct walker *)base;
@@ -465,8 +487,7 @@ static int vtab_column(sqlite3_vtab_cursor *base, sqlite3_context *x, int n)
 		return SQLITE_OK;
 	}
 	if (c->raw) {
-		if (raw_cell(c->raw, (enum store_column_id)(&col[i] - store_columns), &cell,
-			     &c->scratch, &err))
+		if (get_raw_cell(c, t->m, i, &cell, &err))
 			return sql_table_failed(t->m->db, base->pVtab, &err);
 	} else {
 		col = table_columns(table, &n_columns);
@@ -543,5 +564,14 @@ int sql_tables_register(struct sql *db, struct err *err)
 				return -1;
 		}
 	}
+	for (size_t i = 0; i < db->traces.n; i++)
+		if (register_table(db, db->traces.v[i].form.name,
+				   (struct module){ .db = db,
+						    .form = &db->traces.v[i].form,
+						    .is_raw = true,
+						    .raw = STORE_samples,
+						    .trace = &db->traces.v[i] },
+				   err))
+			return -1;
 	return 0;
 }

@@ -109,7 +109,7 @@ int cmd_explain(struct cli *cli)
 	}
 	/* a column of an SQL table: no name of a model has such a dot in it that is one, too */
 	if (cli->args.n == 1 && strchr(cli->args.v[0], '.') && !strpbrk(cli->args.v[0], "*?[")) {
-		code = sql_tables_show(cli, cli->args.v[0]);
+		code = sql_tables_show(cli, NULL, cli->args.v[0]);
 		if (code >= 0)
 			return code;
 	}

@@ -156,7 +156,7 @@ static int list_sql(struct cli *cli, const char *what, const char *pattern)
 {
 	struct err err = ERR_INIT;
 	bool ibs = !strcmp(what, "ibs");
-	int code = ibs ? sql_ibs_show(cli, pattern) : sql_tables_show(cli, pattern);
+	int code = ibs ? sql_ibs_show(cli, pattern) : sql_tables_show(cli, NULL, pattern);
 
 	if (code >= 0)
 		return code;

@@ -29,6 +29,8 @@ struct asked {
 	struct sql_kinds kinds;
 	struct raw_run *run;
 	size_t n_runs;
+	struct sql_opts opts;
+	struct trace_tables traces;
 	struct sql *db;
 	struct show show;
 };
@@ -158,7 +160,9 @@ static void sql_news(void *cli)
 static int open_database(struct asked *a, struct err *err)
 {
 	const struct options *o = &a->cli->opt;
-	struct sql_opts opts = {
+	struct sql_opts *opts = &a->opts;
+
+	*opts = (struct sql_opts){
 		.timeout_ns = o->timeout ? o->timeout : TIMEOUT,
 		.memory = o->memory,
 		.stop = is_interrupted,
@@ -168,14 +172,15 @@ static int open_database(struct asked *a, struct err *err)
 		.ctx = a,
 	};
 
-	if (open_runs(a, err) || derived_own(a->cli, &opts.own, err))
+	if (open_runs(a, err) || derived_own(a->cli, &opts->own, err))
 		return -1;
-	opts.run = a->run;
-	opts.n_runs = a->n_runs;
+	opts->run = a->run;
+	opts->n_runs = a->n_runs;
 	sql_kinds(&a->kinds);
-	opts.result = a->kinds.result;
-	opts.n_results = a->kinds.n;
-	return sql_open(&a->db, &opts, err);
+	opts->result = a->kinds.result;
+	opts->n_results = a->kinds.n;
+	sql_traces(&a->traces, &a->cli->arena, opts);
+	return sql_open(&a->db, opts, err);
 }
 
 /* ---- queries --------------------------------------------------------------------------------- */
@@ -209,7 +214,7 @@ static bool shell_schema(void *ctx, const char *pattern)
 {
 	const struct asked *a = ctx;
 
-	return sql_tables_show(a->cli, pattern) >= 0;
+	return sql_tables_show(a->cli, &a->traces, pattern) >= 0;
 }
 
 static bool was_interrupted(void *ctx)
@@ -233,7 +238,7 @@ static int query(struct asked *a, const char *text)
 
 	if (begin && *begin != '.')
 		return answer_query(a, text);
-	s.table = sql_table_names(&a->cli->arena, a->cli->ibs_own, a->kinds.result, a->kinds.n);
+	s.table = sql_table_names(&a->cli->arena, &a->opts, &a->traces);
 	s.column = sql_column_names(&a->cli->arena);
 	line = arena_xprintf(&a->cli->arena, "%s", begin ? begin : "");
 	code = begin ? sql_shell_command(&s, line) : sql_shell(&s);

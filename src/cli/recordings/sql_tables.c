@@ -44,14 +44,14 @@ static int show_some(struct cli *cli, struct document *d, bool any)
 	return code;
 }
 
-int sql_tables_show(struct cli *cli, const char *pattern)
+int sql_tables_show(struct cli *cli, const struct trace_tables *traces, const char *pattern)
 {
 	struct sql_kinds kinds;
 	struct document d;
 
 	sql_kinds(&kinds);
 	document_open(&d, &sql_tables_document, NULL);
-	return show_some(cli, &d, sql_tables_put(&d, kinds.result, kinds.n, pattern));
+	return show_some(cli, &d, sql_tables_put(&d, kinds.result, kinds.n, traces, pattern));
 }
 
 int sql_ibs_show(struct cli *cli, const char *pattern)

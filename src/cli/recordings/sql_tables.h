@@ -20,9 +20,9 @@ struct sql_kinds {
 extern const struct document_form *const sql_saved_forms[SQL_SAVED];
 void sql_kinds(struct sql_kinds *out);
 
-/* Shows the tables and columns that a pattern means (NULL: all). Returns the exit code; -1: there
- * is none, and nothing was printed. */
-int sql_tables_show(struct cli *cli, const char *pattern);
+/* Shows the tables and columns that a pattern means (NULL: all), with those of traces (or NULL).
+ * Returns the exit code; -1: there is none, and nothing was printed. */
+int sql_tables_show(struct cli *cli, const struct trace_tables *traces, const char *pattern);
 /* The same of derived events of IBS. */
 int sql_ibs_show(struct cli *cli, const char *pattern);
 
