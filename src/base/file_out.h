@@ -16,7 +16,7 @@
  * touched. Nothing is ever forgotten; looking takes a microsecond for a thousand inputs.
  *
  * Until file_new_commit the file has no name (O_TMPFILE), so that no signal leaves it behind: only
- * SIGKILL between the last two calls where a file is replaced leaves the new one, whole, as
+ * SIGKILL between the last calls where a file is replaced leaves the new one, whole, as
  * PATH.xxxxxx. If the file system has no such files, it has this name, `temp`, from the beginning;
  * `temp` is "" otherwise.
  * A path that exists and is not a regular file (/dev/full, a FIFO) is written to directly. A

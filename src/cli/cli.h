@@ -155,6 +155,8 @@ void cli_progress_end(struct cli *cli);
 const char *cli_cache_dir(struct cli *cli);
 /* perf's cache if its configuration names one ([buildid] dir); else NULL. */
 const char *cli_perf_cache(struct cli *cli);
+/* HOME, if the cache that perf has there by default is this user's. */
+const char *cli_perf_home(struct cli *cli);
 const char *cli_data_dir(struct cli *cli);
 /* The cache of elfutils' debuginfod client (debuginfod_find_debuginfo(3)); it need
  * not exist. NULL: nowhere. */

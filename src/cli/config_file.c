@@ -128,9 +128,7 @@ const char *config_beside(struct arena *a, const char *name)
 	return NULL;
 }
 
-/* It may name programs to run (pre, post): if others can write it, they could run programs as this
- * user. */
-static int slurp_own(struct buf *text, const char *path, struct err *err)
+int config_slurp(struct buf *text, const char *path, size_t limit, struct err *err)
 {
 	struct stat st;
 	int fd = file_in_open(NULL, path, FILE_IN_LINKS, &st, err), rc;
@@ -142,7 +140,7 @@ static int slurp_own(struct buf *text, const char *path, struct err *err)
 	else if (!file_written_by(&st, geteuid()))
 		rc = err_set(err, ERR_PERM, "%s can be written by others", path);
 	else
-		rc = fd_slurp(text, fd, CONFIG_SIZE_MAX, path, err);
+		rc = fd_slurp(text, fd, limit, path, err);
 	(void)close(fd);
 	return rc;
 }
@@ -157,7 +155,7 @@ int config_read(struct config *c, struct arena *a, struct err *err)
 	c->path = config_beside(a, "config");
 	if (!c->path)
 		return 0;
-	if (!slurp_own(&text, c->path, &why)) {
+	if (!config_slurp(&text, c->path, CONFIG_SIZE_MAX, &why)) {
 		c->there = true;
 		rc = config_parse(c, a, c->path, buf_str(&text), text.len, err);
 	} else if (why.sys_errno != ENOENT && why.sys_errno != ENOTDIR) {

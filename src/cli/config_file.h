@@ -42,6 +42,10 @@ int config_apply(const struct config *c, struct options *o, struct arena *a, enu
 		 struct err *err) MUST_USE;
 /* A file of another name in the same directory; NULL: no directory, or no memory. */
 const char *config_beside(struct arena *a, const char *name);
+/* Reads a file that we chose, not the user, and whose content decides what is done or shown: it
+ * must belong to this user or root, and nobody else may write it. The configuration may even name
+ * programs to run (pre, post). */
+int config_slurp(struct buf *text, const char *path, size_t limit, struct err *err) MUST_USE;
 /* Help and completions must work whatever the file holds, and `config` reads it by itself. */
 bool config_concerns(enum command cmd);
 void config_free(struct config *c);

@@ -18,20 +18,25 @@
 
 /* ---- the user's own -------------------------------------------------------------------------- */
 
+/* A file that nobody named and that cannot be read, or is not ours, counts as none. */
 static int read_own(struct ibs_own *own, struct cli *cli, const char *path, struct err *err)
 {
+	const char *asked = cli->opt.ibs_events;
 	struct buf text = BUF_INIT;
 	struct err why = ERR_INIT;
 	int ret = 0;
 
-	if (!file_slurp(&text, path, IBS_OWN_SIZE_MAX, &why)) {
+	if (!(asked ? file_slurp(&text, path, IBS_OWN_SIZE_MAX, &why)
+		    : config_slurp(&text, path, IBS_OWN_SIZE_MAX, &why))) {
 		ret = ibs_own_parse(own, &cli->arena, path, buf_str(&text), text.len, err) ||
 				      ibs_own_check(own, err)
 			      ? -1
 			      : 0;
-	} else if (cli->opt.ibs_events || (why.sys_errno != ENOENT && why.sys_errno != ENOTDIR)) {
+	} else if (asked || why.code == ERR_NOMEM || why.code == ERR_LIMIT) {
 		*err = why;
 		ret = -1;
+	} else if (why.sys_errno != ENOENT && why.sys_errno != ENOTDIR) {
+		cli_note(cli, "%s: events of your own are passed over", why.what);
 	}
 	buf_free(&text);
 	return ret;

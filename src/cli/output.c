@@ -766,6 +766,13 @@ const char *cli_perf_cache(struct cli *cli)
 	return dir;
 }
 
+const char *cli_perf_home(struct cli *cli)
+{
+	const char *home = env_set("HOME");
+
+	return home && *home && own_dir(arena_printf(&cli->arena, "%s/.debug", home)) ? home : NULL;
+}
+
 const char *cli_data_dir(struct cli *cli)
 {
 	const char *xdg = env_set("XDG_DATA_HOME"), *home = env_set("HOME");
@@ -787,9 +794,10 @@ const char *cli_debuginfod_dir(struct cli *cli)
 		return said;
 	old = home && *home ? arena_printf(&cli->arena, "%s/.debuginfod_client_cache", home) : NULL;
 	if (old && file_look(old, NULL))
-		return old;
+		return own_dir(old);
 	if (xdg && *xdg)
-		return arena_printf(&cli->arena, "%s/debuginfod_client", xdg);
-	return home && *home ? arena_printf(&cli->arena, "%s/.cache/debuginfod_client", home)
-			     : NULL;
+		return own_dir(arena_printf(&cli->arena, "%s/debuginfod_client", xdg));
+	return home && *home
+		       ? own_dir(arena_printf(&cli->arena, "%s/.cache/debuginfod_client", home))
+		       : NULL;
 }

@@ -106,7 +106,6 @@ static int begin_images(void *ctx, const struct pd *rec, struct err *err)
 {
 	const struct opening *o = ctx;
 	struct recording *r = o->r;
-	const char *home = getenv("HOME");
 	const char *root = pd_root(rec) ? pd_root(rec) : o->cli->opt.sysroot;
 	const struct images_opts io = {
 		.symbol_dirs = o->cli->opt.symbols.n ? o->cli->opt.symbols.v : NULL,
@@ -116,7 +115,7 @@ static int begin_images(void *ctx, const struct pd *rec, struct err *err)
 		/* names of an archive are only those of its recording */
 		.cache_dir = pd_root(rec) || o->cli->command == CMD_ARCHIVE ? NULL
 									    : cli_cache_dir(o->cli),
-		.home = home && *home ? home : NULL,
+		.home = cli_perf_home(o->cli),
 		.perf_cache = cli_perf_cache(o->cli),
 		.copies_dir = cli_cache_dir(o->cli),
 		.debuginfod = cli_debuginfod_dir(o->cli),

@@ -191,6 +191,26 @@ if os.geteuid() == 0:
 else:
     t.skip("files of another user", "needs root")
 os.unlink(FILE)
+# ---- so are one's own events of IBS beside it, but what --ibs-events names
+EVENTS = os.path.join(os.path.dirname(FILE), "ibs-events")
+with open(EVENTS, "w") as f:
+    f.write("event Mine ibs_op\nwhere miss_latency > 99\nvalue miss_latency\n")
+RECORD = ["record", "-e", "cpu-clock:u", "-o", os.path.join(home, "ibs.data"), "--", "true"]
+for name, mode, owner, want in (("one's own", 0o644, 0, True), ("what others can write", 0o666, 0, False), ("another user's", 0o644, 1234, False)):
+    if owner and os.geteuid():
+        t.skip("events of IBS: %s" % name, "needs root")
+        continue
+    os.chmod(EVENTS, mode)
+    if owner:
+        os.chown(EVENTS, owner, owner)
+    r = run("list", "ibs", env=env)
+    t.equal((r.returncode, "Mine" in r.stdout, "passed over" in r.stderr), (0, want, not want), "events of IBS: %s" % name)
+    r = run("list", "ibs", "--ibs-events", EVENTS, env=env)
+    t.ok(r.returncode == 0 and "Mine" in r.stdout, "events of IBS: %s, named" % name, r.stderr)
+    r = run(*RECORD, env=env)
+    t.ok("passed over" in r.stderr if not want else "passed over" not in r.stderr, "record goes on", r.stderr)
+    t.ok(r.returncode == 0 or "cannot" in r.stderr or "perf_event" in r.stderr, "and does its work", r.stderr)
+os.unlink(EVENTS)
 with open(FILE, "w") as f:
     f.write("nonsense\n")
 if os.geteuid() == 0:

@@ -226,7 +226,8 @@ def signals():
             except ProcessLookupError:
                 pass
         p.wait(120)
-        wait_for(lambda: not left() or not works())
+        if not wait_for(lambda: not left() or not works()) or left():
+            wait_for(lambda: not left(), 2)  # its keeper may be between two names of /proc
         if left():
             stayed += 1
             bad += [] if sig == signal.SIGKILL else [(i, sig.name, whom, left())]

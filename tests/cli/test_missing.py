@@ -75,12 +75,31 @@ def programs(where):
     shutil.copy(os.path.join(kept, "other-name"), os.path.join(cache, ident, "executable"))
     got = rows(data, DEBUGINFOD_CACHE_PATH=cache)
     tap.equal([r["function"] for r in got][:1], ["spin"], "debuginfod's cache: the program")
+    others_caches(data, ident, os.path.join(kept, "other-name"), os.path.join(where, "home"))
     out = run(CYCLADE, "annotate", "--no-cache", data, "spin", "-j", DEBUGINFOD_CACHE_PATH=cache).stdout
     tap.ok('"instruction":"' in out, "... whose code annotate shows", out[:300])
     shutil.copy("/bin/true", os.path.join(cache, ident, "executable"))
     os.unlink(os.path.join(cache, ident, "debuginfo"))
     got = rows(data, DEBUGINFOD_CACHE_PATH=cache)
     tap.ok("spin" not in [r["function"] for r in got], "another file in its place is refused")
+
+
+def others_caches(data, ident, program, home):
+    """Caches below HOME are believed if they are one's own."""
+    if os.geteuid():
+        tap.skip("caches of another user", "needs root")
+        return
+    for cache, leaf in ((".debug", os.path.join(".build-id", ident[:2], ident[2:], "elf")), (".cache/debuginfod_client", os.path.join(ident, "executable")),
+                        (".debuginfod_client_cache", os.path.join(ident, "executable"))):
+        file = os.path.join(home, cache, leaf)
+        os.makedirs(os.path.dirname(file))
+        shutil.copy(program, file)
+        env = {"HOME": home, "XDG_CACHE_HOME": "", "DEBUGINFOD_CACHE_PATH": ""}
+        mine = [r["function"] for r in rows(data, **env)][:1]
+        os.chown(os.path.join(home, cache), 1234, 1234)
+        theirs = [r["function"] for r in rows(data, **env)][:1]
+        tap.ok(mine == ["spin"] != theirs, "~/%s: one's own is read, another user's is not" % cache, (mine, theirs))
+        shutil.rmtree(home)
 
 
 def deleted(where):

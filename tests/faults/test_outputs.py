@@ -133,7 +133,7 @@ class Place:
         return p.returncode, p.stderr.decode(errors="replace")
 
     def is_new(self, data, killed=False):
-        """Whether that is all that the command writes. A recording has a name while it is written, and tells that."""
+        """Whether that is all that the command writes. A recording has a name while it is written, and tells how it ended."""
         if self.new is not None:
             return data == self.new
         if self.records:
@@ -146,7 +146,7 @@ class Place:
             if p.returncode:
                 return False
             losses = json.loads(p.stdout)["losses"]
-            return not losses["partial"] or killed and losses["ended"] == "killed"
+            return not losses["partial"] or killed and losses["ended"] != "finished"
         if "-j" in self.words:
             try:
                 return bool(json.loads(data))
@@ -169,7 +169,7 @@ class Place:
             return "the input is another"
         if old is not None and old not in (now, before) and not (now is not None and not self.records and self.is_new(now)):
             return "the old one is gone: %r" % (now or b"")[:60]
-        if now is not None and now != old and not self.is_new(now, killed=code == -9):
+        if now is not None and now != old and not self.is_new(now, killed=code != 0):
             return "it is neither the old one nor the new one: %d bytes" % len(now)
         if code == 0 and (now is None or not self.is_new(now)) and not (self.records and "not written" in err):
             return "status 0, and it is not the new one"
@@ -295,7 +295,7 @@ def ended(p, most):
         if old:
             put(p.out, OLD)
         code, err = p.run(env={"LD_PRELOAD": LIB, "FAULT": fault, **more})
-        judged = p.judge(code, err, beside=1 if old and more and fault.startswith("rename") else 0, old=old) or ("status %d" % code if code < 0 and code != -9 else None)
+        judged = p.judge(code, err, beside=1 if old and more and fault.startswith(("rename", "close")) else 0, old=old) or ("status %d" % code if code < 0 and code != -9 else None)
         if judged:
             wrong.append((fault, bool(more), bool(old), judged, code, err[-300:]))
     return wrong, len(faults)

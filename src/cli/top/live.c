@@ -212,11 +212,10 @@ static void choose_whom(struct live *l)
 static void symbols(struct live *l, struct images_opts *io)
 {
 	const struct options *o = &l->cli->opt;
-	const char *home = getenv("HOME");
 
 	*io = (struct images_opts){ .symbol_dirs = o->symbols.n ? o->symbols.v : NULL,
 				    .cache_dir = cli_cache_dir(l->cli),
-				    .home = home && *home ? home : NULL,
+				    .home = cli_perf_home(l->cli),
 				    .debuginfod = cli_debuginfod_dir(l->cli),
 				    .raw_names = o->raw_names,
 				    .trust_paths = true,
