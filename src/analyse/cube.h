@@ -14,6 +14,9 @@
  * node below their caller, before there are less than 100 bins. Sums are exact in any case. Very
  * many threads have more cells.
  *
+ * With opts.chain_inline calls that were inlined are nodes, too; those with few samples are of the
+ * function that they stand in.
+ *
  * The same recording gives the same cube, on however many cores. Nodes come in the order of a walk
  * in depth; functions, and so the children of a node, in the order of their addresses.
  *
@@ -31,6 +34,7 @@ enum { CUBE_BINS = 500, CUBE_CELLS = 160000, CUBE_NODES = 20000 };
 struct cube_frame {
 	const char *function, *dso;
 	const char *kind; /* of a cube of time: "thread", or the state of a reason; else NULL */
+	bool inlined;	  /* its code stands in that of the node above: cube_owner() */
 };
 struct cube_node {
 	uint32_t parent; /* smaller than its own number; CUBE_NONE: an outermost one */
@@ -61,8 +65,8 @@ struct wait;
 struct images;
 
 struct pass;
-/* `opts`: selection (the pass's), mux, machine and max_stack are used. `event`: of pd_events. If
- * there is a selection, a walk of its own finds when samples were taken. */
+/* `opts`: selection (the pass's), mux, machine, max_stack and chain_inline are used. `event`: of
+ * pd_events. If there is a selection, a walk of its own finds when samples were taken. */
 int cube_begin(struct cube **out, struct pass *pass, const struct pd *rec, struct spaces *sp,
 	       const struct profile_opts *opts, size_t event, struct err *err) MUST_USE;
 int cube_end(struct cube *c, struct err *err) MUST_USE;
@@ -75,5 +79,13 @@ uint64_t cube_wall_width(const struct wait *w);
 int cube_of_wall(struct cube **out, const struct wall_tree *t, const struct wait *w,
 		 const struct images *images, struct err *err) MUST_USE;
 void cube_free(struct cube *c); /* NULL is fine */
+
+/* The node of the function that a node's code is in: itself, but for inlined calls. */
+static inline uint32_t cube_owner(const struct cube *c, uint32_t node)
+{
+	while (c->node[node].frame != CUBE_NONE && c->frame[c->node[node].frame].inlined)
+		node = c->node[node].parent;
+	return node;
+}
 
 #endif

@@ -6,6 +6,7 @@ import collections
 import hashlib
 import json
 import os
+import random
 import re
 import struct
 import sys
@@ -15,6 +16,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "perfdata"))
 import gen  # noqa: E402
 import recordings  # noqa: E402
+from built import Built  # noqa: E402
 from calls_made import RET, make  # noqa: E402
 from diffs_made import Program  # noqa: E402
 from page import Page, differences  # noqa: E402
@@ -236,7 +238,14 @@ COMMANDS = {"summary": ["info"], "functions": ["report"], "callees": ["report", 
             "account_processes": ["report", "--account", "-s", "comm,pid"], "account_modules": ["report", "--account", "-s", "dso"], "sharing": ["sharing"], "mem": ["mem"], "wait": ["report", "--wait"],
             "findings": ["report", "--findings"], "wall": ["report", "--wall"], "concurrency": ["report", "--concurrency"], "critical": ["report", "--critical"]}
 seen, filled = collections.Counter(), collections.defaultdict(set)
-for rec in recordings.made(os.path.abspath("made")):
+INLINED = """volatile unsigned sink;
+static inline __attribute__((always_inline)) unsigned mix(unsigned x) { for (int i = 0; i < 20; i++) x = x * 31 + 7; return x; }
+static inline __attribute__((always_inline)) unsigned outer(unsigned x) { return mix(x) ^ mix(x + 1); }
+__attribute__((noinline)) void work(unsigned n) { unsigned s = 0; for (unsigned i = 0; i < n; i++) s += outer(i ^ s); sink = s; }
+int main(void) { for (unsigned i = 0; i < 9; i++) { sink += mix(i); work(i); } return 0; }
+"""
+inlined = Built("inlined/prog", INLINED, "-O1", "-g").record("inlined.data", {"work": 300, "main": 50}, random.Random(5), caller="main")
+for rec in [*recordings.made(os.path.abspath("made")), recordings.Recording("inlined", os.path.abspath(inlined), "work")]:
     if re.match("attr_sizes-[1-9]", rec.name):
         continue
     r = run("report", "--html", "page.html", rec.path)
@@ -286,7 +295,10 @@ for rec in recordings.made(os.path.abspath("made")):
     t.ok(all(parent < i for i, (parent, _) in enumerate(c["nodes"])), "%s: callers come before those they call" % rec.name)
     keys = [tuple(x[:4]) for x in c["cells"]]
     t.ok(keys == sorted(set(keys)) and all(b < c["bins"] <= 500 for _, _, _, b in keys), "%s: cells are in order" % rec.name)
-    for key, name in (("dso,function", lambda x: tuple(map(p.text, reversed(c["frames"][c["nodes"][x[0]][1]])))),
+    def owner(node):  # the function that inlined code stands in
+        return owner(c["nodes"][node][0]) if c["nodes"][node][1] >= 0 and c["frames"][c["nodes"][node][1]][2] else node
+
+    for key, name in (("dso,function", lambda x: tuple(map(p.text, c["frames"][c["nodes"][owner(x[0])][1]][1::-1]))),
                       ("tid", lambda x: (c["threads"][x[1]][1],)), ("cpu", lambda x: (c["cpus"][x[2]] if x[2] >= 0 else None,))):
         have = collections.Counter()
         for x in c["cells"]:
@@ -310,15 +322,16 @@ for rec in recordings.made(os.path.abspath("made")):
         want, have, paths, tree = collections.Counter(), collections.Counter(), [], {0: ()}
         for x in json.loads(r.stdout)["rows"]:
             if x["event"] == event:
-                tree[x["id"]] = tree[x["parent"]] + (() if x["inline"] else ((x["dso"], x["function"]),))
+                tree[x["id"]] = tree[x["parent"]] + ((x["dso"], x["function"], x["inline"] == "inlined"),)
                 want[tree[x["id"]]] += x["period"]
         for parent, frame in c["nodes"]:
-            paths.append((paths[parent] if parent >= 0 else ()) + (tuple(map(p.text, reversed(c["frames"][frame]))),))
+            paths.append((paths[parent] if parent >= 0 else ()) + ((*map(p.text, c["frames"][frame][1::-1]), c["frames"][frame][2]),))
         for x in c["cells"]:
             have[paths[x[0]]] += x[5]
+        seen["inlined"] += sum(path[-1][2] for path in have)
         t.equal(len(set(paths)), len(paths), "%s: a chain of functions is one node" % rec.name)
         t.equal(have, +want, "%s: the cube by call chain is the report's %s" % (rec.name, words))
-t.equal([v for v in [*COMMANDS, "function", "chains", *(["graph"] if GRAPHVIZ else [])] if not seen[v]], [], "all views were compared")
+t.equal([v for v in [*COMMANDS, "function", "chains", "inlined", *(["graph"] if GRAPHVIZ else [])] if not seen[v]], [], "all views were compared")
 for view, without in ("mem", {"map", "regions", "computed_addresses"}), ("sharing", set()):  # those of --map, and of Intel's registers
     untyped = {"fields_by_address"} if SANITIZED else set()  # programs of such a build have no types
     t.equal({name for name, _ in filled[view]} - {name for name, rows in filled[view] if rows} - untyped, without, "%s: all tables, with rows" % view)

@@ -34,6 +34,8 @@ static void check(const struct cube *c)
 	for (size_t i = 0; i < c->n_nodes; i++) {
 		hold(c->node[i].parent == CUBE_NONE || c->node[i].parent < i);
 		hold(c->node[i].frame == CUBE_NONE || c->node[i].frame < c->n_frames);
+		hold(c->node[i].frame == CUBE_NONE || !c->frame[c->node[i].frame].inlined ||
+		     c->node[i].parent != CUBE_NONE);
 	}
 	for (size_t i = 0; i < c->n_cells; i++) {
 		const struct cube_cell *v = &c->cell[i];
@@ -130,7 +132,7 @@ static void pack(const struct cube *c, const char *event)
 
 static void build(const struct pd *rec, struct spaces *sp)
 {
-	static const struct profile_opts one = { .threads = 1 };
+	static const struct profile_opts one = { .threads = 1, .chain_inline = true };
 	size_t n;
 	const struct pd_event *ev = pd_events(rec, &n);
 

@@ -44,7 +44,7 @@ class Built:
                 out.setdefault(int(word[1]), []).append(int(word[2], 16))
         return out
 
-    def rows(self, w, counts, rng, base, tail):
+    def rows(self, w, counts, rng, base, tail, caller=None):
         """Of a recording: that the file is there, and its samples."""
         rows = [w.record(gen.MMAP, w.pack("IIQQQ", 20, 20, base + self.vaddr, (self.size + 4095) & -4096, self.offset) +
                          gen.text8(self.path) + tail, 2)]
@@ -55,19 +55,19 @@ class Built:
             for i in range(n):
                 at = places[0] if places else start + rng.randrange(size)
                 rows.append(w.record(gen.SAMPLE, w.u64(ID, base + at) + w.pack("IIQII", 20, 20, 10 + i * 1000, 0, 0) +
-                                     w.u64(PERIOD), 2))
+                                     w.u64(PERIOD, *([3, 2**64 - 512, base + at, base + self.at[caller][0] + 8] if caller else [])), 2))
         return rows
 
-    def record(self, path, counts, rng, also=()):
-        """also: [(file, counts)] that are in the process, too"""
+    def record(self, path, counts, rng, also=(), caller=None):
+        """also: [(file, counts)] that are in the process, too; caller: samples have call chains, of this function"""
         w = gen.Writer("<")
-        a = dict(type=0, config=0, period=PERIOD, sample=sum(gen.BIT[n] for n in TYPE), sample_id_all=1, mmap=1, comm=1)
+        a = dict(type=0, config=0, period=PERIOD, sample=sum(gen.BIT[n] for n in TYPE + ["CALLCHAIN"] * bool(caller)), sample_id_all=1, mmap=1, comm=1)
         f = gen.File(w, [("cycles", a, [ID])], attr_size=120)
         f.features = {6: w.text("x86_64"), 9: w.text("GenuineIntel,6,143,8")}
         tail = w.pack("IIQII", 20, 20, 1, 0, 0) + w.u64(ID)
         rows = [w.record(gen.COMM, w.pack("II", 20, 20) + gen.text8("job") + tail)]
         for i, (built, n) in enumerate([(self, counts), *also]):
-            rows += built.rows(w, n, rng, BASE + (i << 32), tail)
+            rows += built.rows(w, n, rng, BASE + (i << 32), tail, caller)
         f.data = b"".join(rows)
         with open(path, "wb") as out:
             out.write(f.build())

@@ -16,7 +16,7 @@ export interface Sums {
 export interface FunctionSum { frame: number; self: number; total: number; samples: number }
 
 export class Cube {
-  frames: { name: string; dso: string; kind: string }[]; // kind: "", or of the time of threads: "thread", "runnable", "blocked", "unknown"
+  frames: { name: string; dso: string; kind: string }[]; // kind: "", "inlined", or of the time of threads: "thread", "runnable", "blocked", "unknown"
   threads: { pid: number; tid: number; name: string }[];
   parent: Int32Array; frame: Int32Array; depth: Int32Array; firstChild: Int32Array; sibling: Int32Array;
   node: Int32Array; thread: Int16Array | Int32Array; cpu: Int16Array; bin: Int16Array;
@@ -26,15 +26,16 @@ export class Cube {
   hasTime: boolean;
   event: string; unit: string; // whose samples these are; what periods are in: "cycles", "ns", "reference cycles", "events"
   private cached = ""; private sums_: Sums | null = null;
-  private idOf = new Map<string, number>(); ids: Int32Array; // frame -> function (an inlined one and the plain one are one)
+  private idOf = new Map<string, number>(); ids: Int32Array; // frame -> the first one of its name, file and kind
+  owner: Int32Array; // node -> that of the function whose code it is in: itself, but for inlined calls
 
   constructor(public raw: RawCube, strings: string[]) {
     const text = (i: unknown): string => (typeof i === "number" ? strings[i] ?? "" : "");
     this.event = text(raw.event);
     this.unit = text(raw.unit);
     this.frames = rowsOf(raw.frames).map((f) => {
-      const kind = text(f[2]);
-      return { name: kind && kind !== "thread" ? `[${text(f[0])}]` : text(f[0]), dso: text(f[1]), kind };
+      const kind = f[2] === true ? "inlined" : text(f[2]);
+      return { name: kind && kind !== "thread" && kind !== "inlined" ? `[${text(f[0])}]` : text(f[0]), dso: text(f[1]), kind };
     });
     this.ids = new Int32Array(this.frames.length);
     this.frames.forEach((f, i) => {
@@ -48,11 +49,13 @@ export class Cube {
     this.parent = new Int32Array(n);
     this.frame = new Int32Array(n);
     this.depth = new Int32Array(n);
+    this.owner = new Int32Array(n);
     this.firstChild = new Int32Array(n).fill(-1);
     this.sibling = new Int32Array(n).fill(-1);
     for (let i = 0; i < n; i++) {
       const p = (this.parent[i] = parents[i]);
       this.frame[i] = frames[i];
+      this.owner[i] = p >= 0 && this.inlined(frames[i]) ? this.owner[p] : i;
       if (p >= 0) {
         this.depth[i] = this.depth[p] + 1;
         this.sibling[i] = this.firstChild[p];
@@ -73,6 +76,11 @@ export class Cube {
   // A period with its unit: what a picture's widths are.
   weight(v: number): string { return this.unit === "ns" ? seconds(v / 1e9) : `${amount(v)} ${this.unit}`; }
   name(frame: number): string { return frame < 0 ? "(folded)" : this.frames[frame].name || "[unknown]"; }
+  // Both of one function, one of them perhaps where it is inlined.
+  same(a: number, b: number): boolean { return a >= 0 && b >= 0 && this.frames[a].name === this.frames[b].name && this.frames[a].dso === this.frames[b].dso; }
+  inlined(frame: number): boolean { return frame >= 0 && this.frames[frame].kind === "inlined"; }
+  // The function whose code a node is in, as an index of frames; -1: not known.
+  functionOf(node: number): number { const f = node >= 0 ? this.frame[this.owner[node]] : -1; return f < 0 ? -1 : this.ids[f]; }
   // A thread has a row for each of its names.
   get threadCount(): number { return new Set(this.threads.map((t) => `${t.pid}/${t.tid}`)).size; }
   get width(): number { return this.raw.width / 1e9; }
@@ -157,19 +165,19 @@ export class Cube {
     this.cached = key;
     return (this.sums_ = r);
   }
-  // By function: its own, and with what it calls (a recursive one counts once).
+  // By function: its own, what is inlined there with it, and with what it calls (a recursive one counts once).
   functions(s: State): FunctionSum[] {
     const sums = this.sums(s);
     const out = new Map<number, FunctionSum>();
     for (let i = 0; i < this.parent.length; i++) {
-      if (!sums.total[i] || this.frame[i] < 0) continue;
-      const id = this.ids[this.frame[i]];
+      const id = this.functionOf(i);
+      if (!sums.total[i] || id < 0) continue;
       let f = out.get(id);
       if (!f) out.set(id, (f = { frame: id, self: 0, total: 0, samples: 0 }));
       f.self += sums.self[i];
       f.samples += sums.samples[i];
-      let p = this.parent[i];
-      while (p >= 0 && !(this.frame[p] >= 0 && this.ids[this.frame[p]] === id)) p = this.parent[p];
+      let p = this.owner[i] === i ? this.parent[i] : i;
+      while (p >= 0 && this.functionOf(p) !== id) p = this.parent[p];
       if (p < 0) f.total += sums.total[i];
     }
     return [...out.values()].sort((a, b) => b.self - a.self || b.total - a.total || a.frame - b.frame);

@@ -394,6 +394,7 @@ async function looks(file, data) {
   ok((await hash(page)).look === "up" && /above a function is what it calls/.test(await page.textContent("main h2")), "v: a flame, callers below");
   await press("c");
   ok((await hash(page)).look === "up,file" && /Colours tell files apart/.test(await page.textContent("main")), "c: colours by file");
+  ok(/a dotted edge: inlined/.test(await page.textContent("main")), "inlined calls are frames, and said to be such");
   await press("j");
   await press("n");
   const copied = await page.evaluate(() => navigator.clipboard.readText());
@@ -410,6 +411,7 @@ async function filters(file, data) {
   const { cells, nodes, frames, threads, cpus } = data.cube;
   const name = (f) => data.strings[frames[f][0]];
   const has = (node, want) => { for (let i = node; i >= 0; i = nodes[i][0]) if (name(nodes[i][1]) === want) return true; return false; };
+  const owner = (node) => (frames[nodes[node][1]][2] && nodes[node][0] >= 0 ? owner(nodes[node][0]) : node); // an inlined call is no row
   const width = data.cube.width / 1e9;
   const cases = [
     ["thread", { thread: `${threads[2][0]}/${threads[2][1]}` }, (c) => c[1] === 2],
@@ -422,7 +424,7 @@ async function filters(file, data) {
   for (const [what, filter, test] of cases) {
     const mine = new Map();
     let all = 0;
-    for (const c of cells) if (test(c)) { mine.set(name(nodes[c[0]][1]), (mine.get(name(nodes[c[0]][1])) ?? 0) + c[4]); all += c[4]; }
+    for (const c of cells) if (test(c)) { const f = name(nodes[owner(c[0])][1]); mine.set(f, (mine.get(f) ?? 0) + c[4]); all += c[4]; }
     await page.evaluate((f) => { location.hash = new URLSearchParams({ view: "functions", ...f }).toString(); }, filter);
     await page.waitForFunction(() => document.querySelector("main").dataset.view === "functions" && document.querySelector("main .binned"));
     const shown = await page.$$eval("main .gridbox", (g) => {

@@ -112,7 +112,7 @@ export function samplePage({ functions = 60, threads = 6, cpus = 4, bins = 120, 
 
   let theCube = null;
   if (cube) {
-    const frames = Array.from({ length: functions }, (_, i) => [S.of(name(i)), S.of(dso(i)), false]);
+    const frames = Array.from({ length: functions }, (_, i) => [S.of(name(i)), S.of(dso(i)), i % 9 === 7]); // some are inlined
     const nodes = [[-1, 3 % functions]];
     for (let i = 1; i < chains; i++) nodes.push([Math.floor(Math.pow(random(), 2) * i), Math.floor(Math.pow(random(), 2) * functions)]);
     const seen = new Map();

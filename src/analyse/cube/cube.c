@@ -21,6 +21,7 @@ void cube_free(struct cube *c)
 	chain_free(&m->tree);
 	u64map_free(&m->by_name);
 	free(m->frame_of);
+	free(m->leaf_of);
 	free(m->node_of);
 	vec_free(&m->all);
 	free(m->total);
@@ -112,9 +113,7 @@ void cube_hand_out(struct making *m)
 
 	c->thread = m->s->thread;
 	c->n_threads = m->s->n_threads;
-	c->frame = m->frame;
 	c->cpu = m->cpu;
-	c->node = m->node;
 	c->n_chains = m->all.n - 1;
 	c->cell = m->cell.v;
 	c->n_cells = m->cell.n;
@@ -132,6 +131,7 @@ int cube_begin(struct cube **out, struct pass *pass, const struct pd *rec, struc
 	struct profile_opts po = { .key = { KEY_COMM, KEY_PID, KEY_TID },
 				   .n_keys = 3,
 				   .chains = true,
+				   .chain_inline = opts->chain_inline,
 				   .stacks = STACKS_CELLS,
 				   .max_stack = opts->max_stack,
 				   .mux = opts->mux,

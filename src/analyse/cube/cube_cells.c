@@ -75,7 +75,7 @@ struct coarse {
 };
 
 /* Sets the node that gets the samples of each node: itself, or the rest of the first above that is
- * not folded. */
+ * not folded; of code that is inlined there, that one itself. */
 static void fold_nodes(struct making *m, uint64_t least)
 {
 	if (m->least == least)
@@ -83,7 +83,9 @@ static void fold_nodes(struct making *m, uint64_t least)
 	m->least = least;
 	for (size_t i = 0; i < m->all.n; i++)
 		m->to[i] = !i || m->total[i] >= least ? (uint32_t)i
-						      : (m->to[m->all.v[i].parent] | FOLDED);
+			   : m->frame[m->all.v[i].frame].inlined
+				   ? m->to[m->all.v[i].parent]
+				   : (m->to[m->all.v[i].parent] | FOLDED);
 }
 
 static bool same_place(const struct cube_cell *a, const struct cube_cell *b)

@@ -26,8 +26,9 @@ struct making {
 	struct profile *p;
 	const struct profile_stacks *s;
 	struct chain_tree tree;	   /* of functions that call; node 0 is the root */
-	struct u64map by_name;	   /* name and dso -> frame */
-	uint32_t *frame_of;	   /* by site of the stacks */
+	struct u64map by_name;	   /* of time: name and dso -> frame */
+	uint32_t *frame_of;	   /* by frame of the stacks */
+	uint32_t *leaf_of;	   /* by site of the stacks: its innermost frame */
 	uint32_t *node_of;	   /* by node of the stacks: of the tree */
 	VEC(struct cube_node) all; /* the tree's nodes, then leaves */
 	struct making_cells {
@@ -71,7 +72,7 @@ int cube_make_tree(struct making *m, struct err *err) MUST_USE;
 int cube_make_cells(struct making *m, struct err *err) MUST_USE;
 /* Returns the number of nodes of `all` that have so many samples in them or below. */
 size_t cube_count_nodes(const struct making *m, uint64_t least);
-/* Then: node, and cells in order. */
+/* Then: node, and cells in order; node and frame of `c`. */
 int cube_make_nodes(struct making *m, struct err *err) MUST_USE;
 /* If there are fine bins: moment, moment_track. */
 void cube_find_moments(struct making *m);

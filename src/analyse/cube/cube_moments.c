@@ -101,9 +101,10 @@ static size_t gather_bin(struct finding *f, size_t bin, bool cpus)
 	return k;
 }
 
+/* The function whose code the node's is in. */
 static size_t frame_at(const struct making *m, uint32_t node)
 {
-	uint32_t frame = node ? m->node[node - 1].frame : CUBE_NONE;
+	uint32_t frame = node ? m->node[cube_owner(&m->c, node - 1)].frame : CUBE_NONE;
 
 	return frame == CUBE_NONE ? m->c.n_frames : frame;
 }

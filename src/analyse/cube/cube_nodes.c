@@ -161,6 +161,8 @@ int cube_make_nodes(struct making *m, struct err *err)
 		goto out;
 	number_rests(m);
 	ret = keep_frames(m, err);
+	m->c.node = m->node;
+	m->c.frame = m->frame;
 out:
 	free(v);
 	free(scratch);

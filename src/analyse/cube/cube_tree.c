@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "analyse/cube/cube_int.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,59 +8,98 @@
 
 /* ---- functions ------------------------------------------------------------------------------- */
 
-static uint32_t frame_of(struct making *m, const struct stack_site *site)
+static uint32_t frame_at(const struct making *m, const struct stack_site *site, uint32_t k)
 {
-	uint32_t id = m->s->frame_id[site->first];
-	const struct profile_frame *f = &m->s->frame[id];
-	const struct strtab *strings = profile_strings(m->p);
-	uint64_t *at;
-	bool fresh;
-
-	assert(site->n == 1); /* inlined calls were not asked for */
-	at = u64map_at(&m->by_name, (uint64_t)f->name << 32 | f->dso, &fresh);
-	if (!at)
-		return CUBE_NONE;
-	if (fresh) {
-		*at = m->c.n_frames;
-		m->frame[m->c.n_frames++] =
-			(struct cube_frame){ strtab_get(strings, f->name),
-					     strtab_get(strings, f->dso), NULL };
-	}
-	return (uint32_t)*at;
+	return m->frame_of[m->s->frame_id[site->first + k]];
 }
 
-/* Functions in the order of their first addresses. */
+/* In the order of the first addresses that they are met at. */
 static int list_frames(struct making *m, struct err *err)
 {
 	const struct profile_stacks *s = m->s;
+	const struct strtab *strings = profile_strings(m->p);
 
-	m->frame = malloc((s->n_sites + 1) * sizeof(*m->frame));
-	m->frame_of = malloc((s->n_sites + 1) * sizeof(*m->frame_of));
-	if (!m->frame || !m->frame_of)
+	m->frame = malloc((s->n_frames + 1) * sizeof(*m->frame));
+	m->frame_of = malloc((s->n_frames + 1) * sizeof(*m->frame_of));
+	m->leaf_of = malloc((s->n_sites + 1) * sizeof(*m->leaf_of));
+	if (!m->frame || !m->frame_of || !m->leaf_of)
 		return err_nomem(err);
+	memset(m->frame_of, 0xff, (s->n_frames + 1) * sizeof(*m->frame_of));
 	for (size_t i = 0; i < s->n_sites; i++) {
-		m->frame_of[i] = frame_of(m, &s->site[i]);
-		if (m->frame_of[i] == CUBE_NONE)
-			return err_nomem(err);
+		const struct stack_site *site = &s->site[i];
+
+		for (uint32_t k = 0; k < site->n; k++) {
+			const uint32_t id = s->frame_id[site->first + k];
+			const struct profile_frame *f = &s->frame[id];
+
+			if (m->frame_of[id] != CUBE_NONE)
+				continue;
+			m->frame_of[id] = (uint32_t)m->c.n_frames;
+			m->frame[m->c.n_frames++] =
+				(struct cube_frame){ .function = strtab_get(strings, f->name),
+						     .dso = strtab_get(strings, f->dso),
+						     .inlined = f->inlined };
+		}
+		m->leaf_of[i] = frame_at(m, site, site->n - 1);
 	}
 	return 0;
 }
 
+/* The first `n` frames of a site below a node of the tree; UINT32_MAX: out of memory. */
+static uint32_t add_frames(struct making *m, uint32_t below, const struct stack_site *site,
+			   uint32_t n)
+{
+	for (uint32_t k = 0; k < n && below != UINT32_MAX; k++)
+		below = chain_add(&m->tree, below, frame_at(m, site, k));
+	return below;
+}
+
 /* Each chain of callers leads to one of functions. */
-static int make_tree(struct making *m, struct err *err)
+static int make_callers(struct making *m)
 {
 	const struct profile_stacks *s = m->s;
 
 	m->node_of = calloc(s->n_nodes + 1, sizeof(*m->node_of));
 	if (!m->node_of)
-		return err_nomem(err);
+		return -1;
 	for (size_t i = 1; i < s->n_nodes; i++) {
-		m->node_of[i] = chain_add(&m->tree, m->node_of[s->node[i].parent],
-					  m->frame_of[s->node[i].site]);
+		const struct stack_site *site = &s->site[s->node[i].site];
+
+		m->node_of[i] = add_frames(m, m->node_of[s->node[i].parent], site, site->n);
 		if (m->node_of[i] == UINT32_MAX)
-			return err_nomem(err);
+			return -1;
 	}
-	if (vec_push(&m->all, ((struct cube_node){ CUBE_NONE, CUBE_NONE })))
+	return 0;
+}
+
+/* From then on cells have nodes of the tree as their callers: of a leaf that is inlined, what it is
+ * inlined into, too. */
+static int make_outer(struct making *m)
+{
+	for (size_t i = 0; i < m->s->n_parts; i++) {
+		struct stack_part *p = &m->s->part[i];
+
+		for (size_t k = 0; k < p->n_chains; k++)
+			p->node[k] = m->node_of[p->node[k]];
+		for (size_t k = 0; k < p->n_cells; k++) {
+			struct stack_cell *x = &p->cell[k];
+			const struct stack_site *site = &m->s->site[p->site[x->leaf]];
+
+			x->callers = p->node[x->callers];
+			if (!m->frame[m->leaf_of[p->site[x->leaf]]].inlined)
+				continue;
+			x->callers = add_frames(m, x->callers, site, site->n - 1);
+			if (x->callers == UINT32_MAX)
+				return -1;
+		}
+	}
+	return 0;
+}
+
+static int make_tree(struct making *m, struct err *err)
+{
+	if (make_callers(m) || make_outer(m) ||
+	    vec_push(&m->all, ((struct cube_node){ CUBE_NONE, CUBE_NONE })))
 		return err_nomem(err);
 	for (size_t i = 1; i < m->tree.n; i++)
 		if (vec_push(&m->all, ((struct cube_node){ m->tree.node[i].parent,
@@ -86,7 +124,7 @@ struct leaves {
 
 static size_t run_of(const struct making *m, size_t part, const struct stack_cell *x)
 {
-	return m->s->part[part].node[x->callers] * m->s->n_parts + part;
+	return x->callers * m->s->n_parts + part;
 }
 
 /* Counting sort. */
@@ -135,7 +173,7 @@ static int find_run(struct making *m, struct leaves *l, uint32_t parent, size_t 
 
 		if (i + 16 < l->first[run + 1])
 			__builtin_prefetch(&p->cell[l->order[i + 16]], 1);
-		x->callers = leaf_below(m, l, parent, m->frame_of[p->site[x->leaf]]);
+		x->callers = leaf_below(m, l, parent, m->leaf_of[p->site[x->leaf]]);
 		if (x->callers == CUBE_NONE)
 			return -1;
 	}
@@ -149,13 +187,9 @@ static int find_leaves(struct making *m, struct err *err)
 	int ret = -1;
 
 	for (size_t i = 0; i < m->s->n_parts; i++) {
-		struct stack_part *p = &m->s->part[i];
-
-		n += p->n_cells;
-		if (p->n_cells > UINT32_MAX)
+		n += m->s->part[i].n_cells;
+		if (m->s->part[i].n_cells > UINT32_MAX)
 			return err_set(err, ERR_LIMIT, "more than 4 G different samples");
-		for (size_t k = 0; k < p->n_chains; k++)
-			p->node[k] = m->node_of[p->node[k]];
 	}
 	l.first = calloc(n_runs + 2, sizeof(*l.first));
 	l.order = malloc((n + 1) * sizeof(*l.order));

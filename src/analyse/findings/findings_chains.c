@@ -23,10 +23,11 @@ struct chain_facts { /* by node of the cube */
 	unsigned *code;	    /* by frame */
 };
 
+/* Nodes of inlined calls have none: their functions have. */
 static void sum_cells(uint64_t *period, const struct cube *c)
 {
 	for (size_t i = 0; i < c->n_cells; i++)
-		period[c->cell[i].node] += c->cell[i].period;
+		period[cube_owner(c, c->cell[i].node)] += c->cell[i].period;
 }
 
 /* A function of the program that may call the other one: not itself (recursion), no library that
@@ -36,7 +37,7 @@ static bool is_caller(const struct cube *c, uint32_t frame, uint32_t of)
 {
 	const struct cube_frame *f = frame == CUBE_NONE ? NULL : &c->frame[frame];
 
-	return f && frame != of && strcmp(f->function, "_start") != 0 &&
+	return f && !f->inlined && frame != of && strcmp(f->function, "_start") != 0 &&
 	       !(finding_code(f->function, f->dso) &
 		 (CODE_KERNEL | CODE_SYSTEM | CODE_ALLOCATOR | CODE_UNKNOWN));
 }
@@ -110,11 +111,14 @@ static void fill_facts(struct chain_facts *f, const struct cube *c)
 		uint32_t up = c->node[i].parent, frame = c->node[i].frame;
 		unsigned code = frame == CUBE_NONE ? CODE_UNKNOWN : f->code[frame];
 		bool first = up == CUBE_NONE;
+		bool inlined = frame != CUBE_NONE && c->frame[frame].inlined;
 
 		f->own[i] = first ? CUBE_NONE : f->own[up];
 		f->allocates[i] = first ? CUBE_NONE : f->allocates[up];
 		f->in_allocator[i] = first ? false : f->in_allocator[up];
 		f->entry[i] = first ? NULL : f->entry[up];
+		if (inlined)
+			continue;
 		if (code & CODE_ALLOCATOR && !f->in_allocator[i]) {
 			f->in_allocator[i] = true;
 			f->allocates[i] = f->own[i];

@@ -149,7 +149,7 @@ static struct finding_place place_of_thread(const struct cube *c, uint32_t pid, 
 	by = xcalloc(c->n_frames + 1, sizeof(*by));
 	for (size_t i = 0; i < c->n_cells; i++) {
 		const struct stack_thread *t = &c->thread[c->cell[i].thread];
-		uint32_t frame = c->node[c->cell[i].node].frame;
+		uint32_t frame = c->node[cube_owner(c, c->cell[i].node)].frame;
 
 		if (t->pid == pid && t->tid == tid && frame != CUBE_NONE)
 			by[frame] += c->cell[i].period;

@@ -184,7 +184,7 @@ static struct weighed *weigh_functions(const struct cube *c, size_t *n, uint64_t
 	for (size_t i = 0; i < c->n_frames; i++)
 		v[i] = (struct weighed){ c->frame[i].dso, c->frame[i].function, 0 };
 	for (size_t i = 0; i < c->n_cells; i++) {
-		uint32_t frame = c->node[c->cell[i].node].frame;
+		uint32_t frame = c->node[cube_owner(c, c->cell[i].node)].frame;
 
 		*all += c->cell[i].period;
 		if (frame != CUBE_NONE)

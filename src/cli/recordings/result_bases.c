@@ -214,7 +214,7 @@ static int begin_memory(struct result_bases *b, const struct result_ask *ask, st
 int result_bases_begin(struct result_bases *b, struct cli *cli, const struct recording *r,
 		       size_t cube_event, struct pass *pass, struct err *err)
 {
-	struct profile_opts po = { .max_stack = (uint32_t)cli->opt.max_stack };
+	struct profile_opts po = { .max_stack = (uint32_t)cli->opt.max_stack }, chains;
 	const struct result_ask ask = { .cli = cli, .r = r, .bases = b };
 	struct err why = ERR_INIT;
 
@@ -224,8 +224,10 @@ int result_bases_begin(struct result_bases *b, struct cli *cli, const struct rec
 	po.reads = b->reads;
 	if (begin_rows(&ask, &po, pass, &why))
 		err_clear(&why);
+	chains = po;
+	chains.chain_inline = true;
 	if (cube_event != SIZE_MAX &&
-	    cube_begin(&b->cube, pass, r->rec, r->spaces, &po, cube_event, &why))
+	    cube_begin(&b->cube, pass, r->rec, r->spaces, &chains, cube_event, &why))
 		err_clear(&why);
 	if (begin_memory(b, &ask, pass, &why))
 		err_clear(&why);

@@ -7,6 +7,7 @@
 #define OF(type, member) TABLE_FIELD(struct type, member)
 
 #define ROW(type) const struct type *o = r->p
+TABLE_CELL(frame_inlined, ROW(cube_frame); out->n = o->inlined)
 TABLE_CELL(node_parent, ROW(cube_node); out->i = cube_or_none(o->parent))
 TABLE_CELL(node_frame, ROW(cube_node); out->i = cube_or_none(o->frame))
 TABLE_CELL(cell_cpu, ROW(cube_cell); out->i = cube_or_none(o->cpu))
@@ -38,6 +39,8 @@ static const struct table_column frame_columns[] = {
 	COLUMN("function", "function", T_TEXT, C_KEY | C_FLEX, "its name",
 	       OF(cube_frame, function)),
 	COLUMN("dso", "module", T_TEXT, C_KEY, "its file", OF(cube_frame, dso)),
+	COLUMN("inlined", "inlined", T_FLAG, C_KEY, "into the function above",
+	       .get = frame_inlined),
 };
 static const struct table_form frames_form = { "frames", NULL, 0, TABLE_COLUMNS(frame_columns) };
 

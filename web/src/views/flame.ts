@@ -12,7 +12,7 @@ import { shortName } from "../names";
 import { go, quote, regex, state, type State } from "../state";
 import { dialog } from "../why";
 import { cubeNote, functionLink, heading, nodeParents, type Context, type View } from "./context";
-import { boxes, fresh, neighbour, pathTo, zoomed, type Boxes, type Frame, type Paint } from "./frames";
+import { INLINED, boxes, fresh, inlinedEdge, neighbour, pathTo, zoomed, type Boxes, type Frame, type Paint } from "./frames";
 import { OFF, hatch, onTime, reasonsOf, sumOff, timeWords, wallLegend, wallState } from "./wall";
 
 function build(cube: Cube, inverted: boolean, filter: State): Frame {
@@ -91,7 +91,7 @@ function inTime(cube: Cube, filter: State): Frame {
   }
   return root;
 }
-// Of one function: what it calls, and who calls it. Recursive calls count once.
+// Of one function, where it is inlined, too: what it calls, and who calls it. Recursive calls count once.
 function sandwich(cube: Cube, filter: State, id: number): { callers: Frame; callees: Frame } {
   const sums = cube.sums(filter);
   const m = new Merge(cube);
@@ -101,7 +101,7 @@ function sandwich(cube: Cube, filter: State, id: number): { callers: Frame; call
     if (!sums.total[i]) continue;
     const p = cube.parent[i];
     const above = p >= 0 ? of[p] : undefined;
-    const f = above ? m.below(above, m.id(i)) : m.id(i) === id ? callees : undefined;
+    const f = above ? m.below(above, m.id(i)) : cube.same(m.id(i), id) ? callees : undefined;
     if (!f) continue;
     of[i] = f;
     for (let k: Frame | null = f; k; k = k.parent) k.samples += sums.samples[i];
@@ -115,6 +115,11 @@ function sandwich(cube: Cube, filter: State, id: number): { callers: Frame; call
   order(callers);
   order(callees);
   return { callers, callees };
+}
+// The function that the code of an inlined call is in, where callers are above.
+function owner(cube: Cube, f: Frame): Frame {
+  while (cube.inlined(f.frame) && f.parent) f = f.parent;
+  return f;
 }
 // Nodes that are cycles: the others count what happens, and what is only informed of is no part of the cost.
 function costNodes(doc: Doc | undefined): Set<string> {
@@ -146,7 +151,7 @@ function leaves(c: Context, root: Frame): string[] {
   const sum = (f: Frame): Float64Array => {
     const w = new Float64Array(names.length);
     if (f.frame >= 0 && f.self) {
-      const at = best.get(`${cube.frames[f.frame].name}\n${cube.frames[f.frame].dso}`) ?? -1;
+      const own = cube.frames[owner(cube, f).frame], at = best.get(`${own.name}\n${own.dso}`) ?? -1;
       if (at >= 0) w[at] += f.self;
     }
     for (const x of f.children) { const v = sum(x); for (let i = 0; i < w.length; i++) w[i] += v[i]; }
@@ -173,6 +178,7 @@ const view = (id: string, title: string, wall: boolean): View => ({
     const cube = wall ? c.wall! : c.cube!;
     const filter = wall ? wallState(c) : state;
     const name = (f: Frame): string => (f.frame === -2 ? "all" : cube.name(f.frame));
+    const path = (f: Frame): string => (cube.inlined(f.frame) ? `${name(f)} (inlined)` : name(f));
     const dso = (f: Frame): string => (f.frame >= 0 ? cube.frames[f.frame].dso : "");
     const subject = cube.frames.findIndex((f) => state.fn === `${f.name}@${f.dso}`);
     const two = looks("sandwich") && subject >= 0 && !wall ? sandwich(cube, filter, cube.ids[subject]) : null;
@@ -191,7 +197,7 @@ const view = (id: string, title: string, wall: boolean): View => ({
       timed ? ` From left to right is time, in ${cube.raw.bins} bins; threads that run in one bin are added up.` : null));
     const note = cubeNote(c, cube, filter.time);
     if (note) root.append(note);
-    const top = two ? all : zoomed(all, state.zoom, name);
+    const top = two ? all : zoomed(all, state.zoom, path);
     let picked = top;
     const info = h("p", { class: "flameinfo", "aria-live": "polite" });
     const canvas = (label: string): HTMLCanvasElement => h("canvas", { tabindex: 0, role: "img", "aria-label": `${label}; j k h l move, Enter zooms, u goes up` });
@@ -216,14 +222,15 @@ const view = (id: string, title: string, wall: boolean): View => ({
 
     const describe = (f: Frame): string => (wall ? `${describeShares(f)}: ${timeWords(f)}` : describeShares(f));
     const describeShares = (f: Frame): string => f.frame === -2 ? `all: ${cube.weight(all.value)}` :
-      `${name(f)}${dso(f) ? `  (${dso(f)})` : ""}  ${percent(f.value / (whole || 1))} of all, ` + (two && f !== all && isCaller(f) ? `through it into ${shortName(name(two.callees))}` : `itself ${percent(f.self / (whole || 1))}`) +
+      `${path(f)}${dso(f) ? `  (${dso(f)})` : ""}  ${percent(f.value / (whole || 1))} of all, ` + (two && f !== all && isCaller(f) ? `through it into ${shortName(name(two.callees))}` : `itself ${percent(f.self / (whole || 1))}`) +
       (top !== all || two ? `, ${percent(f.value / (top.value || 1))} of what is shown` : "") + (f.leaf >= 0 ? `  mostly ${names[f.leaf] ?? costs[f.leaf]}` : "");
     const isCaller = (f: Frame): boolean => { while (f.parent) f = f.parent; return f === two?.callers; };
     const paint: Paint = {
-      value: (f) => f.value, words: describe, lit: search ? hit : null,
+      value: (f) => f.value, words: describe, lit: search ? hit : null, mark: (f) => (cube.inlined(f.frame) ? INLINED : ""),
       name: (f) => (f.frame === -2 ? `all ${cube.weight(f.value)}` : name(f)),
       fill: (f) => f.frame === -2 ? css("--line") : f.frame < 0 ? css("--soft") : f.leaf >= 0 && names.length ? nodeColour(names[f.leaf]) : frameColour(cube.frames[f.frame].name, dso(f)),
     };
+    if (cube.frames.some((f) => f.kind === "inlined")) paint.over = inlinedEdge((f) => cube.inlined(f.frame));
     if (wall) {
       const patterns = hatch(document.createElement("canvas").getContext("2d")!);
       paint.over = (g, f, y, width, height) => {
@@ -252,6 +259,7 @@ const view = (id: string, title: string, wall: boolean): View => ({
       see(all);
       root.append(h("p", { class: "legend" }, `coloured by the leaf that dominates, by ${cube.unit === "events" ? "its cycles" : cube.unit === "ns" ? "time" : cube.unit}: `, ...[...used].map((i) => swatch(nodeColour(names[i]), names[i]))));
     } else root.append(h("p", { class: "dim" }, "Colours tell files apart: warm ones are the kernel's."));
+    if (paint.over && !wall) root.append(h("p", { class: "dim" }, `${INLINED}and a dotted edge: inlined, its code is in the function that calls it.`));
 
     const explain = (f: Frame): boolean => {
       const list = h("dl");
@@ -273,7 +281,7 @@ const view = (id: string, title: string, wall: boolean): View => ({
       if (two) go({ fn }); else turn("sandwich", { fn, zoom: "" });
       return true;
     };
-    const zoom = (f: Frame): void => go({ zoom: pathTo(f, name) });
+    const zoom = (f: Frame): void => go({ zoom: pathTo(f, path) });
     const up = (): void => { if (two) turn("sandwich"); else zoom(top.parent ?? all); };
     const select = (f: Frame): void => {
       picked = f;
@@ -301,7 +309,8 @@ const view = (id: string, title: string, wall: boolean): View => ({
         case "x": if (mine) go({ hide: `^${quote(name(picked))}$`, zoom: "" }); return true;
         case "e": return explain(picked);
         case "o": {
-          const link = mine ? functionLink(c, cube.frames[picked.frame].name, dso(picked)) : null;
+          const own = inverted ? picked : owner(cube, picked);
+          const link = mine ? functionLink(c, cube.name(own.frame), dso(own)) : null;
           if (link) location.hash = link;
           return true;
         }

@@ -20,6 +20,22 @@ export interface Paint {
   words: (f: Frame) => string; // of the tip
   lit: ((f: Frame) => boolean) | null; // what is searched for
 }
+// Of a call that was inlined: before its name, and the edge of its box.
+export const INLINED = "▹ ";
+export function inlinedEdge(is: (f: Frame) => boolean): NonNullable<Paint["over"]> {
+  return (g, f, y, width) => {
+    if (!is(f) || width < 3) return;
+    g.save();
+    g.strokeStyle = ink();
+    g.globalAlpha = 0.6;
+    g.setLineDash([2, 3]);
+    g.beginPath();
+    g.moveTo(f.x + 1, y + 1);
+    g.lineTo(f.x + width, y + 1);
+    g.stroke();
+    g.restore();
+  };
+}
 export interface Boxes { el: HTMLCanvasElement; draw: () => void; pick: (f: Frame) => void }
 const ROW = 20;
 

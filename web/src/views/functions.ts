@@ -21,14 +21,15 @@ function callers(cube: Cube): Map<number, string> {
   const of = new Map<number, Map<number, number>>();
   const all = new Map<number, number>();
   for (let i = 0; i < cube.parent.length; i++) {
-    if (!sums.self[i] || cube.frame[i] < 0) continue;
-    const id = cube.ids[cube.frame[i]];
+    const id = cube.functionOf(i);
+    if (!sums.self[i] || id < 0) continue;
     let p = cube.parent[i];
-    while (p >= 0 && cube.frame[p] >= 0 && cube.ids[cube.frame[p]] === id) p = cube.parent[p];
+    while (p >= 0 && cube.functionOf(p) === id) p = cube.parent[p];
     all.set(id, (all.get(id) ?? 0) + sums.self[i]);
-    if (p < 0 || cube.frame[p] < 0) continue;
+    const up = cube.functionOf(p);
+    if (up < 0) continue;
     if (!of.has(id)) of.set(id, new Map());
-    const m = of.get(id)!, up = cube.ids[cube.frame[p]];
+    const m = of.get(id)!;
     m.set(up, (m.get(up) ?? 0) + sums.self[i]);
   }
   return new Map([...of].map(([id, m]) => {

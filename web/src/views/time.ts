@@ -20,7 +20,7 @@ function paletteOf(cube: Cube, line: Timeline, all: boolean): Palette & { names:
   const slot = new Map(top.map((f, i) => [f.frame, nth(i)]));
   const others = othersColour();
   return {
-    of: (n) => (n >= 0 && cube.frame[n] >= 0 && slot.get(cube.ids[cube.frame[n]])) || others,
+    of: (n) => slot.get(cube.functionOf(n)) ?? others,
     looks: line.reasons.map(lookOf), dim: all ? null : cube.passing(state), names: top.map((f) => ({ frame: f.frame, colour: slot.get(f.frame)! })),
   };
 }
@@ -183,7 +183,7 @@ export const timeView: View = {
         const n = t.node[i];
         if (palette.dim && !(n >= 0 && palette.dim[n])) return;
         const x = Math.max(0, Math.floor(((t.bin[i] + 0.5) * t.width - a.from) * px));
-        const s = n >= 0 && cube.frame[n] >= 0 ? slot.get(cube.ids[cube.frame[n]]) ?? SHOWN : SHOWN;
+        const s = slot.get(cube.functionOf(n)) ?? SHOWN;
         if (x < columns) v[x][s] += t.n[i];
       });
       return v;
@@ -251,9 +251,9 @@ export const timeView: View = {
         paintStacks(g, cube, boxes, a, ink());
       }, (time, y) => {
         const b = find(time, y);
-        return b ? `${cube.name(cube.frame[b.node])}\n${cube.frames[cube.frame[b.node]].dso}\n${timeWords(b.from, b.to)}` : seconds(time);
+        return b ? `${cube.name(cube.frame[b.node])}${cube.inlined(cube.frame[b.node]) ? " (inlined)" : ""}\n${cube.frames[cube.frame[b.node]].dso}\n${timeWords(b.from, b.to)}` : seconds(time);
       }, (time, y) => {
-        const b = find(time, y), f = b && cube.frames[cube.frame[b.node]];
+        const b = find(time, y), f = b && cube.frames[cube.frame[cube.owner[b.node]]];
         const to = f ? functionLink(c, f.name, f.dso) : null;
         if (to) location.hash = to;
       }).canvas;
