@@ -8,8 +8,10 @@
 
 #include "base/file_in.h"
 #include "base/file_out.h"
+#include "base/text.h"
 #include "base/xalloc.h"
 #include "cli/config_file.h"
+#include "collect/process.h"
 
 bool cli_program_path(char out[CLI_PATH_MAX], const char *name)
 {
@@ -52,19 +54,30 @@ static void keep_command(const char *line)
 	keep_program(word);
 }
 
+/* Numbers or, of processes, names. */
 static void keep_processes(const struct text_list *pid)
 {
-	char exe[64];
+	char name[256], exe[64];
 
-	for (size_t i = 0; i < pid->n; i++)
-		for (const char *p = pid->v[i]; *p;) {
-			(void)snprintf(exe, sizeof(exe), "/proc/%.20s", p);
-			exe[6 + strcspn(exe + 6, ",")] = '\0';
-			memcpy(exe + strlen(exe), "/exe", sizeof("/exe"));
+	for (size_t i = 0; i < pid->n; i++) {
+		const char *list = pid->v[i], *word;
+		size_t len;
+
+		while (text_word(&list, &word, &len)) {
+			pid_t found;
+
+			if (!len || len >= sizeof(name))
+				continue;
+			memcpy(name, word, len);
+			name[len] = '\0';
+			if (strspn(name, "0123456789-") == len)
+				found = (pid_t)strtol(name, NULL, 10);
+			else if (process_find(&found, name, NULL))
+				continue;
+			(void)snprintf(exe, sizeof(exe), "/proc/%d/exe", (int)found);
 			file_keep_path(exe, FILE_INPUT);
-			p += strcspn(p, ",");
-			p += *p == ',';
 		}
+	}
 }
 
 /* The words that begin a program: the first, and one behind a "--" that stands alone. */

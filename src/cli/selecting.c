@@ -99,7 +99,7 @@ static int select_cgroups(struct selection *s, const struct pd *rec, const struc
 	(void)err_set(err, ERR_NOT_FOUND,
 		      "--cgroup: samples of %.100s do not say in which cgroup they were taken",
 		      e->name);
-	return err_hint(err, "record them: perf record -a --all-cgroups");
+	return err_hint(err, "record them: cyclade record -a --all-cgroups");
 }
 
 /* ---- time ---------------------------------------------------------------------------------- */

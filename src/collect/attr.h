@@ -69,6 +69,7 @@ enum {
 	ATTR_WITHOUT_BUILD_ID = 256, /* of mapped files, by the kernel: Linux 5.12 */
 	ATTR_WITHOUT_PHYS = 512,     /* no permission for physical addresses */
 	ATTR_WITHOUT_PAGES = 1024,   /* sizes of pages: Linux 5.11 */
+	ATTR_WITHOUT_CGROUP = 2048,  /* cgroups of samples: Linux 5.7 */
 };
 struct attr_place {
 	pid_t task;

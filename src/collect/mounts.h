@@ -19,7 +19,7 @@ struct mount {
 bool mount_read(struct mount *m, char *line);
 
 /* Where a text of `mounts` has the hierarchy that perf_event follows: of version 1 that of this
- * controller, else the unified one. NULL: not mounted. */
-const char *mounts_cgroup(char *text);
+ * controller, else the unified one; with `unified` that of version 2 alone. NULL: not mounted. */
+const char *mounts_cgroup(char *text, bool unified);
 
 #endif

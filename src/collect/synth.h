@@ -35,6 +35,8 @@ int synth_process(const struct synth *s, pid_t pid, struct err *err) MUST_USE;
 bool synth_sees_part(void);
 /* Every process. If some may be outside of this PID namespace, these as SYNTH_OUTSIDE. */
 int synth_all(const struct synth *s, struct err *err) MUST_USE;
+/* Every cgroup of the hierarchy that samples follow; none if it is not mounted. */
+int synth_cgroups(const struct synth *s, struct err *err) MUST_USE;
 /* Threads of a process into tids (plain malloc memory, the caller's); -1: no such process. */
 int synth_threads(pid_t pid, pid_t **tids, size_t *n, struct err *err) MUST_USE;
 /* Threads of all processes that a user runs, of ours none; as synth_threads. */

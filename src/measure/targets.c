@@ -11,12 +11,11 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "base/file_in.h"
 #include "base/fs.h"
 #include "base/invariant.h"
 #include "base/num.h"
 #include "base/text.h"
-#include "collect/mounts.h"
+#include "collect/cgroup.h"
 #include "collect/synth.h"
 #include "collect/sysfs.h"
 
@@ -35,38 +34,76 @@ static int add_task(void *ctx, uint64_t v)
 static int task_list(struct targets *w, const struct text_list *l, const char *option,
 		     struct err *err)
 {
-	for (size_t i = 0; i < l->n; i++) {
-		if (!num_parse_list(l->v[i], TASKS_MAX, add_task, w, NULL))
-			continue;
-		(void)err_set(err, ERR_USAGE,
-			      "%s: '%.60s' is not a list of numbers such as 1234,1300", option,
-			      l->v[i]);
-		return !strcmp(option, "--pid") ? err_hint(err, "by name: -p $(pgrep -d, NAME)")
-						: -1;
+	for (size_t i = 0; i < l->n; i++)
+		if (num_parse_list(l->v[i], TASKS_MAX, add_task, w, NULL))
+			return err_set(err, ERR_USAGE,
+				       "%s: '%.60s' is not a list of numbers such as 1234,1300",
+				       option, l->v[i]);
+	return 0;
+}
+
+static int add_process(void *ctx, uint64_t v)
+{
+	struct targets *w = ctx;
+
+	return v > INT32_MAX ? -1 : vec_push(&w->processes, (pid_t)v);
+}
+
+/* "1234", or a name. */
+static int find_process(struct targets *w, const char *word, size_t len, struct err *err)
+{
+	char name[256];
+	pid_t pid;
+
+	if (len >= sizeof(name))
+		return err_set(err, ERR_USAGE, "--pid: '%.60s' is too long for a name", word);
+	memcpy(name, word, len);
+	name[len] = '\0';
+	if (strspn(name, "0123456789-") == len) {
+		if (num_parse_list(name, TASKS_MAX, add_process, w, NULL))
+			return err_set(err, ERR_USAGE,
+				       "--pid: '%.60s' is not a number of a process", name);
+		return 0;
 	}
+	if (process_find(&pid, name, err))
+		return err_prefix(err, "--pid");
+	return vec_push(&w->processes, pid) ? err_nomem(err) : 0;
+}
+
+static int find_processes(struct targets *w, const struct text_list *l, struct err *err)
+{
+	for (size_t i = 0; i < l->n; i++) {
+		const char *list = l->v[i], *word;
+		size_t len;
+
+		while (text_word(&list, &word, &len))
+			if (len && find_process(w, word, len, err))
+				return -1;
+	}
+	if (l->n && !w->processes.n)
+		return err_set(err, ERR_USAGE, "--pid: a number or a name is missing");
+	if (w->processes.n)
+		process_name(w->name, w->processes.v[0]);
 	return 0;
 }
 
 /* All threads of each process named by -p. */
 static int add_processes(struct targets *w, const struct text_list *l, struct err *err)
 {
-	size_t first = w->tasks.n, end;
-
-	if (task_list(w, l, "--pid", err))
+	if (find_processes(w, l, err))
 		return -1;
-	end = w->tasks.n;
-	for (size_t i = first; i < end; i++) {
-		pid_t *tids, pid = w->tasks.v[i];
+	for (size_t i = 0; i < w->processes.n; i++) {
+		pid_t *tids, pid = w->processes.v[i];
 		size_t n;
+		bool failed = false;
 
 		if (synth_threads(pid, &tids, &n, err))
 			return -1;
-		for (size_t k = 0; k < n; k++)
-			if (tids[k] != pid && vec_push(&w->tasks, tids[k])) {
-				free(tids);
-				return err_nomem(err);
-			}
+		for (size_t k = 0; k < n && !failed; k++)
+			failed = vec_push(&w->tasks, tids[k]);
 		free(tids);
+		if (failed)
+			return err_nomem(err);
 	}
 	return 0;
 }
@@ -199,20 +236,6 @@ static int find_cpus(struct targets *w, const char *list, const struct machine *
 
 /* ---- cgroup ----------------------------------------------------------------------------- */
 
-/* Where the hierarchy is mounted that counters follow: of version 1 the one with perf_event, else
- * version 2's. Empty: none is. */
-static void cgroup_root(struct buf *root)
-{
-	struct buf text = BUF_INIT;
-	const char *dir = NULL;
-
-	if (!file_slurp(&text, "/proc/self/mounts", 16u << 20, NULL) && text.len)
-		dir = mounts_cgroup(text.s);
-	if (dir)
-		buf_puts(root, dir);
-	buf_free(&text);
-}
-
 static int open_cgroup(struct targets *w, const char *root, const char *name, size_t len,
 		       struct err *err)
 {
@@ -251,10 +274,10 @@ static int open_cgroups(struct targets *w, const struct text_list *l, struct err
 		(void)err_set(err, ERR_USAGE, "--cgroup counts on whole CPUs");
 		return err_hint(err, "add -a, or -C CPUS");
 	}
-	cgroup_root(&root);
+	cgroup_counted_root(&root);
 	if (!root.len) {
 		(void)err_set(err, ERR_NOT_FOUND, "--cgroup: no cgroup hierarchy is mounted");
-		(void)err_hint(err, "mount -t cgroup2 none /sys/fs/cgroup");
+		(void)err_hint(err, CGROUP_MOUNT);
 		goto out;
 	}
 	for (size_t i = 0; i < l->n; i++) {
@@ -283,11 +306,11 @@ int targets_find(struct targets *w, const struct measure_opts *opts, const struc
 	bool tasks = o->pid.n || o->tid.n || o->uid, program = opts->program.n;
 
 	*w = (struct targets){ .cgroup_fd = -1 };
-	w->whole_cpus = o->all || (o->cpu && !tasks && !program);
+	w->whole_cpus = o->all || ((o->cpu || o->cgroup.n) && !tasks && !program);
 	if (!w->whole_cpus && !tasks && !program) {
 		(void)err_set(err, ERR_USAGE, "nothing to %s", what);
-		return err_hint(
-			err, "name a program (-- ./prog), a process (-p PID) or the machine (-a)");
+		return err_hint(err, "name a program (-- ./prog), a process (-p PID, -p NAME) or "
+				     "the machine (-a)");
 	}
 	if (tasks && (program || o->all)) {
 		(void)err_set(err, ERR_USAGE, "-p, -t and -u go with neither a program nor -a");
@@ -330,6 +353,12 @@ bool targets_live(const struct targets *w)
 	return false;
 }
 
+void targets_put_processes(struct buf *b, const struct targets *w)
+{
+	for (size_t i = 0; i < w->processes.n; i++)
+		buf_printf(b, "%s%d", i ? "," : " -p ", (int)w->processes.v[i]);
+}
+
 void targets_close(struct targets *w)
 {
 	for (size_t i = 0; i < w->cgroups.n; i++)
@@ -340,5 +369,6 @@ void targets_close(struct targets *w)
 	vec_free(&w->cgroup_names);
 	w->cgroup_fd = -1;
 	vec_free(&w->tasks);
+	vec_free(&w->processes);
 	vec_free(&w->cpus);
 }

@@ -11,13 +11,13 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "collect/cgroup.h"
 #include "collect/sysfs.h"
 #include "monitor/monitor_int.h"
 
-#define HIERARCHY "sys/fs/cgroup"
-#define AGAIN	  2000000000u /* ns between two looks */
-#define DEPTH	  32
-#define SHORT_ID  12 /* of a container, as its tools show it */
+#define AGAIN	 2000000000u /* ns between two looks */
+#define DEPTH	 32
+#define SHORT_ID 12 /* of a container, as its tools show it */
 
 struct group {
 	char path[512]; /* below the hierarchy; "": the slot is free */
@@ -26,6 +26,7 @@ struct group {
 };
 
 struct cgroups {
+	char root[PATH_ROOM]; /* of version 2's hierarchy, without its first slash */
 	struct group at[CGROUPS];
 	uint64_t looked;
 	size_t left; /* that had no room */
@@ -195,12 +196,31 @@ static void settle_cgroups(struct monitor *m)
 static void look_for_cgroups(struct monitor *m)
 {
 	char path[PATH_ROOM];
-	int n = snprintf(path, sizeof(path), "%s/" HIERARCHY, m->k.root);
+	int n = snprintf(path, sizeof(path), "%s/%s", m->k.root, m->cgroups->root);
 
 	m->cgroups->left = 0;
 	if (n > 0 && (size_t)n < sizeof(path))
 		walk_cgroups(m, path, (size_t)n, (size_t)n, 0);
 	settle_cgroups(m);
+}
+
+static int find_hierarchy(struct monitor *m, struct err *err)
+{
+	struct buf root = BUF_INIT;
+	int rc = -1;
+
+	cgroup_unified_root(&root, m->k.root);
+	if (root.failed) {
+		(void)err_nomem(err);
+	} else if (!root.len || root.len >= sizeof(m->cgroups->root)) {
+		(void)err_set(err, ERR_NOT_FOUND, "--cgroup: cgroups of version 2 are not mounted");
+		(void)err_hint(err, CGROUP_MOUNT);
+	} else {
+		memcpy(m->cgroups->root, buf_str(&root), root.len + 1);
+		rc = 0;
+	}
+	buf_free(&root);
+	return rc;
 }
 
 int monitor_cgroups(struct monitor *m, struct err *err)
@@ -210,17 +230,14 @@ int monitor_cgroups(struct monitor *m, struct err *err)
 	m->slots = m->targets;
 	if (!m->opts->cgroups.n)
 		return 0;
-	if (!sys_exists(m->k.root, HIERARCHY "/cgroup.controllers")) {
-		(void)err_set(err, ERR_NOT_FOUND, "--cgroup: no cgroups of version 2 in /%s",
-			      HIERARCHY);
-		return err_hint(err, "mount -t cgroup2 none /%s", HIERARCHY);
-	}
 	m->slots += CGROUPS;
 	m->cgroups = arena_alloc(m->a, sizeof(*m->cgroups));
 	m->cgroup_target = arena_alloc(m->a, CGROUPS * sizeof(*m->cgroup_target));
 	if (!m->cgroups || !m->cgroup_target)
 		return err_nomem(err);
 	memset(m->cgroups, 0, sizeof(*m->cgroups));
+	if (find_hierarchy(m, err))
+		return -1;
 	for (size_t i = 0; i < CGROUPS; i++) /* cells are made for as many */
 		if (vec_push(&of->place, ((struct place){ .box = SIZE_MAX })))
 			return err_nomem(err);
@@ -289,7 +306,7 @@ void monitor_cgroup_read(struct monitor *m, size_t place, double *out)
 		if (!monitor_proc_wanted(m, values[i].value))
 			continue;
 		if (strcmp(values[i].file, had) != 0 &&
-		    sys_read(text, sizeof(text), m->k.root, HIERARCHY "/%s/%s", path,
+		    sys_read(text, sizeof(text), m->k.root, "%s/%s/%s", m->cgroups->root, path,
 			     values[i].file) < 0)
 			text[0] = '\0';
 		had = values[i].file;

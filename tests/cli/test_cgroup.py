@@ -61,6 +61,34 @@ def counts(*args):
         return [], p
 
 
+def unified():
+    """Where version 2 is mounted."""
+    return [w.split()[1] for w in open("/proc/self/mounts", encoding="utf-8") if w.split()[2] == "cgroup2"]
+
+
+def recorded():
+    """A program that works in a cgroup that was there, and in one that is made meanwhile: both have names, in ours and in perf's words."""
+    new = NAME[0] + "/later"
+    work = "i=0; while [ $i -lt 60000 ]; do i=$((i+1)); done"
+    script = "echo $$ >%s; %s; mkdir %s; echo $$ >%s; %s; echo $$ >%s" % (
+        os.path.join(root(), NAME[1], "cgroup.procs"), work, os.path.join(root(), new), os.path.join(root(), new, "cgroup.procs"), work,
+        os.path.join(root(), "cgroup.procs"))
+    p = run("record", "--all-cgroups", "-e", "cpu-clock", "-o", "cg.data", "--", "sh", "-c", script)
+    os.rmdir(os.path.join(root(), new))
+    if "does not tell the cgroup" in p.stderr:
+        t.skip("record --all-cgroups", p.stderr.strip())
+        return
+    rows = {r["cgroup"]: r["samples"] for r in json.loads(run("report", "-j", "-s", "cgroup", "-i", "cg.data").stdout)["rows"]}
+    wanted = {"/" + NAME[1], "/" + new}
+    t.ok(not p.returncode and wanted <= set(rows) and set(rows) <= wanted | {"/"}, "record --all-cgroups: samples by cgroup, with names", (rows, p.stderr))
+    part = json.loads(run("report", "-j", "-s", "cgroup", "-i", "cg.data", "--cgroup", "/" + new).stdout)["rows"]
+    t.ok([r["cgroup"] for r in part] == ["/" + new], "report --cgroup takes one", part)
+    if PERF:
+        q = subprocess.run([PERF, "report", "-i", "cg.data", "-s", "cgroup", "--stdio", "-F", "sample,cgroup"], capture_output=True, text=True)
+        theirs = {w[1]: int(w[0]) for w in (x.split() for x in q.stdout.splitlines() if x and x[0] != "#") if len(w) == 2 and w[0].isdigit()}
+        t.equal(theirs, rows, "perf report -s cgroup has the same")
+
+
 def near(a, b, within):
     return a is not None and b is not None and abs(a - b) <= within * abs(b)
 
@@ -121,6 +149,11 @@ while True:
         p = run("stat", "-e", "cs", *args, "--", "true")
         t.ok(p.returncode == 125 and said in p.stderr and len(p.stderr.splitlines()) <= 3, "refused: %s" % " ".join(args[-2:]).replace(str(os.getpid()), "N"),
              p.stderr)
+    alone, p = run("stat", "-j", "-o", "-", "-G", NAME[0], "--for", "50ms", "-e", "task-clock"), None
+    t.ok(not alone.returncode and json.loads(alone.stdout).get("target") == "cgroup " + NAME[0], "-G without -a: as long as --for", alone.stdout[:300] + alone.stderr)
+    recorded()
+    p = run("monitor", "--once", "--interval", "50", "-G", NAME[0], "-j", "--metrics", "cgroup.cpu_time")
+    t.ok(not p.returncode and NAME[0] in p.stdout or "not mounted" in p.stderr or root() not in unified(), "monitor -G: wherever version 2 is mounted", p.stdout[:300] + p.stderr)
     p = run("record", "-a", "-G", ",".join(NAME), "-o", os.devnull, "--", "true")
     t.ok(p.returncode == 125 and "one cgroup" in p.stderr, "a recording is of one", p.stderr)
 

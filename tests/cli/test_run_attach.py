@@ -7,6 +7,7 @@ import os
 import pty
 import re
 import select
+import shutil
 import signal
 import subprocess
 import sys
@@ -50,15 +51,15 @@ try:
     hot = [f["function"] for f in d.get("functions", [])[:1]]
     t.ok(hot == ["bottom"] or (hot and "clock_gettime" in hot[0]), "its hottest function is the program's", d.get("functions", [])[:3])
     t.ok(d.get("seconds", 0) >= 2 and d["recording"]["samples"] > 0, "it has samples, of the whole time", d.get("recording"))
-    t.equal((d.get("target"), d.get("command"), d.get("workload_status"), d.get("user_seconds")),
-            ("process %d" % busy.pid, [], None, None), "the head names the process; it has no status of a program")
+    t.equal((re.sub(r"(?<=\()\w+\)$", "NAME)", d.get("target", "")), d.get("command"), d.get("workload_status"), d.get("user_seconds")),
+            ("process %d (NAME)" % busy.pid, [], None, None), "the head names the process; it has no status of a program")
     t.ok(busy.poll() is None, "the program goes on")
     p = attached("-t", str(busy.pid), "--for", "1s")
     t.ok(not p.returncode and "thread %d" % busy.pid in p.stderr, "-t TID", p.stderr)
 
     # ---- one that waits: who does, and what is next
     p = attached("-p", str(idle.pid), "--for", "2s")
-    t.ok(re.search(r"process %d, 2 threads" % idle.pid, p.stderr), "-p of a process with several threads names it", p.stderr)
+    t.ok(re.search(r"process %d \(\S+\), 2 threads" % idle.pid, p.stderr), "-p of a process with several threads names it", p.stderr)
     t.ok("it waited more than it worked" in p.stderr and "(sleep)" in p.stderr or "is unknown" in p.stderr,
          "it says that the threads waited, and for what", p.stderr)
     advice = re.search(r"^ next: (.*(?:\n       cyclade .*)*)", p.stderr, re.M)
@@ -124,11 +125,45 @@ try:
     else:
         t.skip("run -a", "whole CPUs are not ours to look at")
 
+    # ---- a process by name: its file's, a word of its command, or its own; several are listed
+    shutil.copy(os.path.join(PROGS, "prog_recurse"), "mon-\x1b[1mlonger-than-comm")
+    os.symlink(os.path.join(PROGS, "prog_recurse"), "mon-linked")
+    with open("mon-script.py", "w", encoding="utf-8") as f:
+        f.write("import time\nwhile True: time.sleep(0.01)\n")
+    others = [subprocess.Popen(["./mon-\x1b[1mlonger-than-comm", "3", "100000000"]), subprocess.Popen(["./mon-linked", "3", "100000000"]),
+              subprocess.Popen([sys.executable, "mon-script.py"])]
+    try:
+        for p, name in zip(others, ("mon-\x1b[1mlonger-than-comm", "mon-linked", "mon-script.py")):
+            wait_for(lambda p=p: b"mon-" in open("/proc/%d/cmdline" % p.pid, "rb").read())
+            got = run("record", "--dry-run", "-p", name)
+            t.ok(not got.returncode and re.search(r"^like: .* -p %d$" % p.pid, got.stdout, re.M), "-p %s" % ascii(name), got.stdout + got.stderr)
+        got = run("record", "--dry-run", "-p", "mon-linked,%d" % others[2].pid)
+        t.ok(" -p %d,%d\n" % (others[1].pid, others[2].pid) in got.stdout, "-p NAME,PID", got.stdout + got.stderr)
+        others.append(subprocess.Popen(["./mon-linked", "3", "100000000"]))
+        wait_for(lambda: b"mon-" in open("/proc/%d/cmdline" % others[3].pid, "rb").read())
+        pair = sorted((others[1].pid, others[3].pid))
+        for command in ("run", "record", "stat"):
+            got = run(command, "-p", "mon-linked", "--for", "1s")
+            t.ok(got.returncode in (2, 125) and "2 processes are called 'mon-linked': %d (./mon-linked 3 100000000), %d (" % tuple(pair) in got.stderr
+                 and "all: -p %d,%d\n" % tuple(pair) in got.stderr, "%s -p: a name of two lists them" % command, got.stderr)
+        p, d = looked("-p", "mon-script.py", "--for", "300ms")
+        t.ok(re.match(r"process %d \(" % others[2].pid, d.get("target", "")), "run -p NAME: the head has its number", p.stderr)
+    finally:
+        for p in others:
+            p.kill()
+            p.wait()
+    p = run("monitor", "-p", str(busy.pid))
+    t.ok(p.returncode == 2 and "cyclade stat -p PID -I" in p.stderr, "monitor -p: what watches a process instead", p.stderr)
+    p = run("run", "-a", "--dry-run")
+    if "like: perf record -e cpu-clock" in p.stdout:  # cycles stand still while a CPU is idle; so does this clock
+        t.ok("exclude_idle" in p.stdout and "-e cpu-clock:I " in p.stdout, "run -a: time that stands for cycles is not that of idle CPUs", p.stdout)
+
     # ---- contradictions
     for words, what in [(["--for", "1s"], "-p PID --for"), (["-p", str(busy.pid), "-r", "2"], "-r goes with a program"),
                         (["-p", str(busy.pid), "--", "true"], "neither a program"), (["--regions", "-p", str(busy.pid)], "needs a program"),
-                        (["-p", str(busy.pid), "--follow"], "--follow goes with a program"), (["-p", "0x"], "not a list of numbers"),
-                        (["-G", "nowhere"], "cyclade run")]:
+                        (["-p", str(busy.pid), "--follow"], "--follow goes with a program"), (["-p", "0x"], "no process '0x'"),
+                        (["-p", "99999999999"], "not a number"), (["-p", ","], "is missing"), (["-t", "0x"], "not a list of numbers"),
+                        (["-G", "nowhere"], "cgroup")]:
         p = run("run", *words)
         t.ok(p.returncode in (2, 125) and what in p.stderr, "run %s is refused" % " ".join(w if w != str(busy.pid) else "PID" for w in words),
              p.stderr)

@@ -145,7 +145,7 @@ busy = subprocess.Popen(["sh", "-c", "while :; do :; done"])
 try:
     doc, row, p = counts("-p", str(busy.pid), "-e", "task-clock", "--for", "200ms")
     t.ok(doc and 0 < row["task-clock"]["value"] <= 1.01e9 * doc["seconds"] and p.returncode == 0, "-p for 200 ms", (row, p.stderr))
-    t.ok(doc["workload_status"] is None and doc["target"] == "process %d" % busy.pid, "-p: whom it was about", doc)
+    t.ok(doc["workload_status"] is None and doc["target"].startswith("process %d (" % busy.pid), "-p: whom it was about", doc)
     doc, row, p = counts("-t", str(busy.pid), "--per", "thread", "-e", "task-clock", "--for", "100ms")
     t.ok(doc and doc["counts"][0]["where"] == "sh-%d" % busy.pid, "-t --per thread: the thread's name", doc)
 finally:

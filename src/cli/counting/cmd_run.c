@@ -611,7 +611,7 @@ static int describe_run(const struct sampling *s, struct run_summary *o, struct 
 static int check_run_usage(const struct cli *cli, struct err *err)
 {
 	const struct measure_opts *o = &cli->opt.measure;
-	bool whom = o->all || o->pid.n || o->tid.n || o->uid || o->cpu;
+	bool whom = o->all || o->pid.n || o->tid.n || o->uid || o->cpu || o->cgroup.n;
 
 	if (!cli->args.n && (!whom || cli->opt.regions)) {
 		(void)err_set(err, ERR_USAGE, "run%s needs a program%s",

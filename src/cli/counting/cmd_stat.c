@@ -36,6 +36,24 @@ int stat_end(struct cli *cli, const struct counting *k, bool failed, const char 
 	return cli_fail_as(err, cli_measuring_code(cli, err));
 }
 
+static const char *process_words(const struct counting *k, struct arena *a)
+{
+	struct buf b = BUF_INIT;
+	const char *words;
+
+	buf_printf(&b, "process %d", (int)k->who.processes.v[0]);
+	if (*k->who.name) {
+		buf_puts(&b, " (");
+		text_put_safe(&b, k->who.name, false);
+		buf_putc(&b, ')');
+	}
+	if (k->who.tasks.n > 1)
+		buf_printf(&b, ", %zu threads", k->who.tasks.n);
+	words = b.failed ? NULL : arena_strdup(a, buf_str(&b));
+	buf_free(&b);
+	return words;
+}
+
 const char *stat_target(const struct counting *k, struct arena *a)
 {
 	const struct measure_opts *o = k->opts;
@@ -52,10 +70,8 @@ const char *stat_target(const struct counting *k, struct arena *a)
 		return arena_printf(a, "all %zu CPUs", k->who.cpus.n);
 	if (o->uid && !o->pid.n && !o->tid.n)
 		return arena_printf(a, "user %s, %zu threads", o->uid, k->who.tasks.n);
-	if (o->pid.n == 1 && !o->tid.n && !o->uid && !strchr(o->pid.v[0], ','))
-		return k->who.tasks.n == 1 ? arena_printf(a, "process %s", o->pid.v[0])
-					   : arena_printf(a, "process %s, %zu threads", o->pid.v[0],
-							  k->who.tasks.n);
+	if (k->who.processes.n == 1 && !o->tid.n && !o->uid)
+		return process_words(k, a);
 	if (k->who.tasks.n == 1)
 		return arena_printf(a, "%s %d", o->tid.n ? "thread" : "process",
 				    (int)k->who.tasks.v[0]);

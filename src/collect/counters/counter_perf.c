@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "collect/machine/cgroup.h"
+#include "collect/cgroup.h"
 #include "collect/counters/counter_int.h"
 
 #include <errno.h>

@@ -18,9 +18,9 @@
 #include "base/hash.h"
 #include "base/invariant.h"
 #include "base/vec.h"
+#include "collect/cgroup.h"
 #include "collect/counters/record_queue.h"
 #include "collect/counters/ring_order.h"
-#include "collect/machine/cgroup.h"
 #include "collect/jitter.h"
 #include "collect/sysfs.h"
 

@@ -213,6 +213,7 @@ void attr_make(struct perf_event_attr *out, const struct event *e, const struct 
 		a->mmap = a->mmap2 = a->comm = a->comm_exec = a->task = 1;
 		a->ksymbol = a->bpf_event = 1;
 		a->build_id = o->wish.build_ids;
+		a->cgroup = o->wish.cgroups;
 		a->context_switch |= o->switches;
 		a->mmap_data = o->wish.data || o->wish.phys_data || o->data_maps;
 	}
@@ -280,6 +281,11 @@ static unsigned give_up_field(struct perf_event_attr *a, int refusal, const stru
 		a->sample_type |= PERF_SAMPLE_WEIGHT;
 		return ATTR_WITHOUT_WEIGHT_STRUCT;
 	}
+	if (a->sample_type & PERF_SAMPLE_CGROUP) {
+		a->sample_type &= ~(uint64_t)PERF_SAMPLE_CGROUP;
+		a->cgroup = 0;
+		return ATTR_WITHOUT_CGROUP;
+	}
 	if (a->sample_type & PAGE_SIZES) {
 		a->sample_type &= ~(uint64_t)PAGE_SIZES;
 		return ATTR_WITHOUT_PAGES;
@@ -306,8 +312,9 @@ static void have_again(struct perf_event_attr *a, const struct perf_event_attr *
 {
 	static const unsigned steps[] = { ATTR_WITHOUT_INHERIT,	      ATTR_WITHOUT_TIMES,
 					  ATTR_WITHOUT_WEIGHT_STRUCT, ATTR_WITHOUT_PAGES,
-					  ATTR_WITHOUT_HW_INDEX,      ATTR_WITHOUT_KSYMBOL,
-					  ATTR_WITHOUT_BUILD_ID,      ATTR_WITHOUT_LOST };
+					  ATTR_WITHOUT_CGROUP,	      ATTR_WITHOUT_HW_INDEX,
+					  ATTR_WITHOUT_KSYMBOL,	      ATTR_WITHOUT_BUILD_ID,
+					  ATTR_WITHOUT_LOST };
 
 	for (size_t i = 0; i < sizeof(steps) / sizeof(*steps); i++) {
 		struct perf_event_attr more = *a;
@@ -325,6 +332,10 @@ static void have_again(struct perf_event_attr *a, const struct perf_event_attr *
 			break;
 		case ATTR_WITHOUT_PAGES:
 			more.sample_type |= wish->sample_type & PAGE_SIZES;
+			break;
+		case ATTR_WITHOUT_CGROUP:
+			more.sample_type |= PERF_SAMPLE_CGROUP;
+			more.cgroup = wish->cgroup;
 			break;
 		case ATTR_WITHOUT_HW_INDEX:
 			more.branch_sample_type |= PERF_SAMPLE_BRANCH_HW_INDEX;

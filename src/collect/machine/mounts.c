@@ -47,9 +47,9 @@ bool mount_read(struct mount *m, char *line)
 	return f && m->type && m->options;
 }
 
-const char *mounts_cgroup(char *text)
+const char *mounts_cgroup(char *text, bool unified)
 {
-	const char *unified = NULL;
+	const char *second = NULL;
 	char *save = NULL;
 
 	for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
@@ -61,10 +61,10 @@ const char *mounts_cgroup(char *text)
 		options = take_mount_field(&line);
 		if (!options)
 			continue;
-		if (!strcmp(type, "cgroup") && strstr(options, "perf_event"))
+		if (!unified && !strcmp(type, "cgroup") && strstr(options, "perf_event"))
 			return dir;
-		if (!strcmp(type, "cgroup2") && !unified)
-			unified = dir;
+		if (!strcmp(type, "cgroup2") && !second)
+			second = dir;
 	}
-	return unified;
+	return second;
 }

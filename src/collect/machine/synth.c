@@ -17,6 +17,7 @@
 #include "base/num.h"
 #include "base/perf_abi.h"
 #include "base/vec.h"
+#include "collect/cgroup.h"
 #include "collect/machine/synth_int.h"
 
 #define TEXT_LIMIT (64u << 20) /* of one /proc file */
@@ -424,5 +425,36 @@ int synth_all(const struct synth *s, struct err *err)
 	for (size_t i = 0; i < n && !rc; i++)
 		rc = synth_process(s, pids[i], err);
 	free(pids);
+	return rc;
+}
+
+/* ---- cgroups ---------------------------------------------------------------------------- */
+
+struct put_cgroup {
+	const struct synth *s;
+	struct record r;
+};
+
+static int put_cgroup(void *ctx, uint64_t id, const char *path, struct err *err)
+{
+	struct put_cgroup *p = ctx;
+
+	begin_synth_record(&p->r, PERF_RECORD_CGROUP, 0);
+	put_u64(&p->r, id);
+	put_record_name(&p->r, path, strlen(path));
+	return finish_record(p->s, &p->r, err);
+}
+
+int synth_cgroups(const struct synth *s, struct err *err)
+{
+	struct put_cgroup p = { s, { BUF_INIT } };
+	struct buf root = BUF_INIT;
+	int rc = 0;
+
+	cgroup_counted_root(&root);
+	if (root.len)
+		rc = cgroup_each(buf_str(&root), put_cgroup, &p, err);
+	buf_free(&root);
+	buf_free(&p.r.b);
 	return rc;
 }

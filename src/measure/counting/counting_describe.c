@@ -60,8 +60,7 @@ static void put_perf_stat_line(struct buf *b, const struct counting *k,
 	buf_puts(b, o->all ? " -a" : "");
 	if (o->cpu)
 		buf_printf(b, " -C %s", o->cpu);
-	for (size_t i = 0; i < o->pid.n; i++)
-		buf_printf(b, " -p %s", o->pid.v[i]);
+	targets_put_processes(b, &k->who);
 	for (size_t i = 0; i < o->tid.n; i++)
 		buf_printf(b, " -t %s", o->tid.v[i]);
 	if (o->uid)

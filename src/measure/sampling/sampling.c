@@ -39,6 +39,9 @@ static int parse_events(struct sampling *r, struct err *err)
 		return -1;
 	if (!r->events.ev.n && event_default(&r->events, r->k.root, r->why, err))
 		return -1;
+	/* time that stands for cycles is that of work: a CPU that is idle counts none */
+	if (*r->why && r->opts.switches)
+		r->events.ev.v[0].attr.exclude_idle = 1;
 	if (r->opts.chains && !r->opts.call_graph)
 		r->opts.call_graph = ""; /* `report -g` is what run names next */
 	sampling_ways_choose(r);
@@ -207,6 +210,8 @@ static int tell_what_was_there(struct sampling *r, struct err *err)
 	if (sampling_features_early(r, err))
 		return -1;
 	if (!r->ev[0].attr.exclude_kernel && synth_kernel(&s, err))
+		return -1;
+	if (r->opts.wish.cgroups && synth_cgroups(&s, err))
 		return -1;
 	if (r->k.who.whole_cpus && synth_all(&s, err))
 		return -1;

@@ -20,6 +20,7 @@ static void put_flags(struct buf *b, const struct perf_event_attr *a)
 		      { a->exclude_user, "exclude_user" },
 		      { a->exclude_kernel, "exclude_kernel" },
 		      { a->exclude_hv, "exclude_hv" },
+		      { a->exclude_idle, "exclude_idle" },
 		      { a->exclude_guest, "exclude_guest" },
 		      { a->exclude_callchain_user, "exclude_callchain_user" },
 		      { a->mmap, "mmap" },
@@ -81,6 +82,8 @@ static void put_perf_record_line(struct buf *b, const struct sampling *r)
 			continue; /* perf adds its own */
 		buf_puts(b, " -e ");
 		text_put_safe(b, r->ev[i].name, false);
+		if (r->ev[i].attr.exclude_idle && !strchr(r->ev[i].name, ':'))
+			buf_puts(b, ":I"); /* of ours alone: a name has its modifiers */
 	}
 	if (o->period)
 		buf_printf(b, " -c %llu", (unsigned long long)o->period);
@@ -104,8 +107,7 @@ static void put_perf_record_line(struct buf *b, const struct sampling *r)
 		buf_printf(b, " -j %s", o->branch_filter);
 	wish.branch &= !o->branch_filter;
 	attr_wish_put(b, &wish);
-	for (size_t i = 0; i < o->pid.n; i++)
-		buf_printf(b, " -p %s", o->pid.v[i]);
+	targets_put_processes(b, &r->k.who);
 	for (size_t i = 0; i < o->tid.n; i++)
 		buf_printf(b, " -t %s", o->tid.v[i]);
 	if (o->uid)

@@ -93,6 +93,9 @@ static void note_given_up(struct sampling *r, unsigned bits)
 				     "(perf_event_paranoid; `cyclade doctor`)" },
 		{ ATTR_WITHOUT_PAGES, "this kernel does not tell the size of pages (Linux 5.11 "
 				      "does)" },
+		{ ATTR_WITHOUT_CGROUP,
+		  "this kernel does not tell the cgroup of a sample (Linux 5.7 "
+		  "with CONFIG_CGROUP_PERF does)" },
 		{ ATTR_WITHOUT_WEIGHT_STRUCT, "this kernel gives one weight, not its parts" },
 		{ ATTR_WITHOUT_INHERIT,
 		  "this kernel cannot sample a group (:S) in threads and children: "
