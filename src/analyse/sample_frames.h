@@ -56,6 +56,8 @@ static inline bool sample_frames_made(const struct sample_frames_how *how)
 	return how->lbr || how->dwarf || how->leaf;
 }
 
+/* EM_* of a uname machine ("x86_64"), 0 for one we do not know. */
+unsigned machine_of_arch(const char *arch);
 struct sample_frames_how sample_frames_how(const struct pd_event *e, unsigned machine);
 
 /* `max`: frames at most, up to SAMPLE_FRAMES_MAX. */

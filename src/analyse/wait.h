@@ -189,6 +189,8 @@ struct wait {
 	uint64_t pauses;		     /* of switch records, which were too many for `run` */
 	uint64_t waits, guessed, chainless; /* of wanted threads: blocked or preempted; see below */
 	uint64_t assumed;		    /* times that a CPU was got without a record of it */
+	/* Unwound chains, and those of them that end with the copied piece of the stack. */
+	uint64_t unwound_chains, cut_chains;
 	bool has_stacks, has_wakings, unwound; /* unwound: w->line is known of chains */
 	bool outs_only; /* no record has the time when a thread got a CPU: most time is unknown */
 	bool has_idle;	/* sched_switch of idle tasks: whole CPUs were recorded */

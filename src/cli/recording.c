@@ -8,6 +8,7 @@
 
 #include "analyse/event_cost.h"
 #include "analyse/feed.h"
+#include "analyse/sample_frames.h"
 #include "analyse/sharing.h"
 #include "base/fetcher.h"
 #include "base/num.h"
@@ -198,25 +199,6 @@ void recording_close(struct recording *r)
 	derived_close(r->derived);
 	pd_close(r->rec);
 	*r = (struct recording){ 0 };
-}
-
-unsigned machine_of_arch(const char *arch)
-{
-	static const struct {
-		const char *name;
-		unsigned machine;
-	} table[] = {
-		{ "x86_64", EM_X86_64 }, { "i386", EM_386 },	  { "i486", EM_386 },
-		{ "i586", EM_386 },	 { "i686", EM_386 },	  { "aarch64", EM_AARCH64 },
-		{ "arm64", EM_AARCH64 }, { "armv7l", EM_ARM },	  { "armv6l", EM_ARM },
-		{ "armv8l", EM_ARM },	 { "riscv64", EM_RISCV }, { "ppc64le", EM_PPC64 },
-		{ "ppc64", EM_PPC64 },	 { "s390x", EM_S390 },
-	};
-
-	for (size_t i = 0; arch && i < sizeof(table) / sizeof(*table); i++)
-		if (!strcmp(table[i].name, arch))
-			return table[i].machine;
-	return EM_NONE;
 }
 
 static bool is_line_size(uint64_t n)

@@ -65,9 +65,6 @@ bool recording_lacks(const struct recording *r, uint32_t image, uint64_t samples
 void recording_source(struct view_source *out, const struct recording *r, struct cli *cli,
 		      const char *input, const bool *missing);
 
-/* EM_* of a uname machine ("x86_64"), 0 for one we do not know. */
-unsigned machine_of_arch(const char *arch);
-
 /* -e's lists, split at the commas that are not inside an event's own slashes. In the cli's arena.
  */
 int split_events(struct cli *cli, const struct text_list *said, struct text_list *out,

@@ -9,6 +9,25 @@
 
 #define LINK_REGISTER (1ULL << 30) /* of AArch64, in perf's order */
 
+unsigned machine_of_arch(const char *arch)
+{
+	static const struct {
+		const char *name;
+		unsigned machine;
+	} table[] = {
+		{ "x86_64", EM_X86_64 }, { "i386", EM_386 },	  { "i486", EM_386 },
+		{ "i586", EM_386 },	 { "i686", EM_386 },	  { "aarch64", EM_AARCH64 },
+		{ "arm64", EM_AARCH64 }, { "armv7l", EM_ARM },	  { "armv6l", EM_ARM },
+		{ "armv8l", EM_ARM },	 { "riscv64", EM_RISCV }, { "ppc64le", EM_PPC64 },
+		{ "ppc64", EM_PPC64 },	 { "s390x", EM_S390 },
+	};
+
+	for (size_t i = 0; arch && i < sizeof(table) / sizeof(*table); i++)
+		if (!strcmp(table[i].name, arch))
+			return table[i].machine;
+	return EM_NONE;
+}
+
 struct sample_frames_how sample_frames_how(const struct pd_event *e, unsigned machine)
 {
 	const uint64_t stack = PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;

@@ -31,6 +31,22 @@ static int check_recording(const struct pd *rec, struct err *err)
 	return again_hint(err, pd_info(rec), "record them:", "--wait");
 }
 
+/* Those that were unwound here; else what the recorder counted, of samples too. */
+static void count_cut(struct wait_work *k)
+{
+	const struct pd_unwound *u = &pd_info(k->rec)->unwound;
+	const struct sample_frames *f = &k->chains.unwound;
+
+	k->out->unwound_chains = u->samples;
+	k->out->cut_chains = u->cut;
+	if (!f->frame)
+		return;
+	k->out->unwound_chains = 0;
+	for (size_t i = 0; i < UNWIND_ENDS; i++)
+		k->out->unwound_chains += f->ends[i];
+	k->out->cut_chains = f->ends[UNWIND_STACK];
+}
+
 /* Keeps the results; the rest of the work is freed. */
 static void keep_results(struct wait_work *k)
 {
@@ -43,6 +59,7 @@ static void keep_results(struct wait_work *k)
 	w->place = k->chains.frames.place.v;
 	w->n_places = k->chains.frames.place.n;
 	w->chain_place = k->at;
+	count_cut(k);
 	vec_free(&k->fact);
 	vec_free(&k->lost);
 	chains_free(&k->chains);
@@ -73,6 +90,7 @@ int wait_begin(struct wait **out, struct pass *pass, const struct pd *rec, struc
 	k = xcalloc(1, sizeof(*k));
 	k->rec = rec;
 	k->sp = spaces;
+	k->chains.sp = spaces;
 	k->opts = *opts;
 	*out = k->out = xcalloc(1, sizeof(*k->out));
 	k->out->work = k;

@@ -2,6 +2,7 @@
 /*
  * wait_frames - distinct addresses of code, the functions that they are in, and chains of them.
  */
+#include <elf.h>
 #include <stdlib.h>
 
 #include "analyse/sample_frames.h"
@@ -137,7 +138,19 @@ static enum space_kind kind_of_context(uint64_t marker)
 	}
 }
 
-/* Outermost first, below the root. */
+/* The chain of n frames, innermost first, below the root. */
+static int chain_put(struct wait_chains *k, const uint32_t *frame, size_t n, uint32_t *chain)
+{
+	*chain = 0;
+	while (n) {
+		*chain = chain_add(&k->raw, *chain, frame[--n]);
+		if (*chain == UINT32_MAX)
+			return -1;
+	}
+	return 0;
+}
+
+/* The chain as the kernel wrote it. */
 static int chain_make(struct wait_chains *k, const struct pass_sample *at,
 		      const struct pd_sample *s, struct memo *m)
 {
@@ -160,13 +173,38 @@ static int chain_make(struct wait_chains *k, const struct pass_sample *at,
 			return -1;
 		called = true;
 	}
-	m->chain = 0;
-	while (n) {
-		m->chain = chain_add(&k->raw, m->chain, frame[--n]);
-		if (m->chain == UINT32_MAX)
-			return -1;
+	return chain_put(k, frame, n, &m->chain);
+}
+
+/* The same of a chain that is unwound now, from a recorded stack. */
+static int chain_unwind(struct wait_chains *k, const struct pd *rec,
+			const struct sample_frames_how *how, const struct pass_sample *s,
+			uint32_t *chain, struct err *err)
+{
+	struct sample_frames *f = &k->unwound;
+	uint32_t frame[SAMPLE_FRAMES_RECORD], n = 0;
+	uint64_t from = 0, until = UINT64_MAX;
+	struct pd_sample x;
+
+	*chain = 0;
+	if (pd_sample_parse(rec, s->r, &x))
+		return 0;
+	if (!f->frame && sample_frames_init(f, k->sp, machine_of_arch(pd_info(rec)->arch),
+					    SAMPLE_FRAMES_RECORD, err))
+		return -1;
+	if (sample_frames_take(f, how, &x, s->who->proc, s->time, err))
+		return -1;
+	for (size_t i = 0; i < f->n; i++) {
+		const struct sample_frame *at = &f->frame[i];
+		enum space_kind kind = at->kind == KIND_UNSAID ? SPACE_USER : at->kind;
+
+		if (kind == SPACE_UNKNOWN || chain_is_hole(at->ip, (uint8_t)kind))
+			continue;
+		frame[n] = frames_number(&k->frames, s, kind, at->ip - at->caller, &from, &until);
+		if (frame[n++] == UINT32_MAX)
+			return err_nomem(err);
 	}
-	return 0;
+	return chain_put(k, frame, n, chain) ? err_nomem(err) : 0;
 }
 
 int chains_of(struct wait_chains *c, const struct pd *rec, const struct pass_sample *s,
@@ -174,10 +212,15 @@ int chains_of(struct wait_chains *c, const struct pd *rec, const struct pass_sam
 {
 	struct pd_sample x;
 	struct memo m = { .from = s->who->from, .until = s->who->until };
+	size_t n;
+	const struct sample_frames_how how =
+		sample_frames_how(&pd_events(rec, &n)[s->event], EM_NONE);
 	uint64_t *at;
 	bool fresh;
 
 	*chain = 0;
+	if (how.dwarf)
+		return chain_unwind(c, rec, &how, s, chain, err);
 	if (pd_sample_parse(rec, s->r, &x) || !x.n_chain)
 		return 0;
 	at = u64map_xat(&c->memo_at,
@@ -204,4 +247,5 @@ void chains_free(struct wait_chains *c)
 	chain_free(&c->raw);
 	u64map_free(&c->memo_at);
 	vec_free(&c->memo);
+	sample_frames_free(&c->unwound);
 }

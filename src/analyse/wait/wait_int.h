@@ -8,6 +8,7 @@
 #define CYCLADE_ANALYSE_WAIT_WAIT_INT_H
 
 #include "analyse/itab.h"
+#include "analyse/sample_frames.h"
 #include "analyse/wait.h"
 #include "base/hash.h"
 #include "base/vec.h"
@@ -78,6 +79,8 @@ struct wait_chains {
 	struct chain_tree raw; /* frames by number, outermost next to the root */
 	struct u64map memo_at;
 	VEC(struct memo) memo;
+	const struct spaces *sp;
+	struct sample_frames unwound; /* of recorded stacks; begun at the first use */
 };
 
 /* The chain of a sample of a thread; 0: it has none. */

@@ -2,6 +2,7 @@
 /*
  * wait_scan - records into facts: when a thread left a CPU, got one, was woken, began and ended.
  */
+#include <elf.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -420,6 +421,8 @@ void wait_scan_begin(struct wait_work *k, struct pass *pass)
 	for (size_t i = 0; i < n; i++) {
 		c->kind[i] = (uint8_t)fact_kind_of(&ev[i], has_waking);
 		k->out->has_wakings |= c->kind[i] == EVENT_WAKE;
+		k->out->unwound |=
+			c->kind[i] == EVENT_STACK && sample_frames_how(&ev[i], EM_NONE).dwarf;
 		k->thinned |=
 			(c->kind[i] == EVENT_SOME || c->kind[i] == EVENT_RARE) && ev[i].samples;
 	}

@@ -380,6 +380,7 @@ void wall_tree_begin(struct wall_tree **out, struct pass *pass, const struct pd 
 
 	p->rec = rec;
 	p->sp = spaces;
+	p->chains.sp = spaces;
 	p->w = w;
 	p->opts = *opts;
 	p->comm = (struct strtab)STRTAB_INIT;

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "analyse/sample_frames.h"
 #include "base/file_in.h"
 #include "base/xalloc.h"
 #include "cli/cli.h"

@@ -54,6 +54,14 @@ static bool unwinds(const struct sampling *r)
 	return r->path && r->opts.call_graph && !strcmp(r->opts.call_graph, "unwind");
 }
 
+/* How chains of waits are made: now, later, or by the kernel. */
+static const char *unwinding(const struct sampling *r)
+{
+	if (unwinds(r))
+		return "unwind";
+	return r->opts.call_graph && !strcmp(r->opts.call_graph, "dwarf") ? "dwarf" : "fp";
+}
+
 static bool is_switch(const struct event *e)
 {
 	return e->attr.type == PERF_TYPE_SOFTWARE &&
@@ -75,8 +83,8 @@ static bool add_wait_event(struct sampling *r, const char *name, enum how how)
 						     : 1;
 	e->has_freq = how == RARE_CHAINS;
 	e->has_period = !e->has_freq;
-	e->call_graph = how == NO_CHAINS ? "no" : is_switch(e) && unwinds(r) ? "unwind" : "fp";
-	if (*e->call_graph == 'u' && !r->opts.stack_size)
+	e->call_graph = how == NO_CHAINS ? "no" : is_switch(e) ? unwinding(r) : "fp";
+	if (*e->call_graph != 'f' && how != NO_CHAINS && !r->opts.stack_size)
 		e->stack_size = WAIT_STACK;
 	if (e->attr.type == PERF_TYPE_TRACEPOINT && !r->k.who.whole_cpus && how != NO_CHAINS) {
 		e->attr.exclude_callchain_kernel = 1;

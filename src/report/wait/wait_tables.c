@@ -15,7 +15,9 @@
 #include "report/wait/callers_lost.h"
 #include "report/wait/wait_int.h"
 
-#define ROWS 10 /* of a table, for people, without --limit */
+#define ROWS	   10 /* of a table, for people, without --limit */
+#define CUT_MUCH   0.01
+#define STACK_MOST "65528" /* bytes that the kernel copies at most */
 
 /* ---- the head -------------------------------------------------------------------------------- */
 
@@ -105,6 +107,28 @@ static void add_wait_lost(struct document *d, const struct wait *w)
 	callers_lost_put(d, (double)lost, (double)all);
 }
 
+/* Chains that end where the copied piece of the stack does. */
+static void add_cut(struct document *d, const struct wait_view *v)
+{
+	const struct pd_info *info = v->source.info;
+	const struct wait *w = v->w;
+	char a[NUM_MAX], n[NUM_MAX];
+	struct buf again = BUF_INIT;
+	bool largest = false;
+
+	if (!w->has_stacks || (double)w->cut_chains <= CUT_MUCH * (double)w->unwound_chains)
+		return;
+	for (size_t i = 0; i < info->n_cmdline; i++)
+		largest |= strstr(info->cmdline[i], STACK_MOST) != NULL;
+	if (!largest)
+		(void)again_put(&again, info, "--wait -g --stack-size " STACK_MOST, false);
+	document_fact(d, "callers cut", true,
+		      "%s of %s call chains end where the copied piece of the stack ends%s%s",
+		      num_exact(a, w->cut_chains), num_exact(n, w->unwound_chains),
+		      again.len ? "; with larger copies: " : "", buf_str(&again));
+	buf_free(&again);
+}
+
 static void add_wait_facts(struct document *d, const struct wait_view *v)
 {
 	const struct wait *w = v->w;
@@ -129,6 +153,7 @@ static void add_wait_facts(struct document *d, const struct wait_view *v)
 			"frame pointers lose the caller of the C library; unwinding finds it: %s",
 			buf_str(&unwound));
 	}
+	add_cut(d, v);
 	if (w->outs_only)
 		document_fact(
 			d, "switches", true,
