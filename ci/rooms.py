@@ -32,7 +32,7 @@ ALLOWED = {
 # A room that gets threads loses its row; its tests that start them are a list in tests/unit/meson.build.
 NO_THREADS = ["model"]
 # Formats are written by `show`, and foreign ones by exporters.
-EXPORTERS = ["report/export/export_firefox.c"]
+EXPORTERS = ["report/export/export_firefox.c", "report/export/script_json.c"]
 WRITES = re.compile(r"\b(json_(init|object|array|end_object|end_array|str|strings|u64|i64|hex|real|bool|null)|"
                     r"text_put_(csv|csv_safe|csv_real|markdown))\(")
 # Samples are walked by one file of analyse.
@@ -53,6 +53,7 @@ WALKERS = {
     "analyse/pass/mux_pause.c": "the same",
     "analyse/memory/memory.c": "memory_build: of one event alone",
     "analyse/wait/wait.c": "wait_build: waits alone",
+    "report/export/script.c": "samples leave as they are met, and are never held",
     "report/export/export_perfetto.c": "counts leave as they are met: in file order, and never held",
 }
 # Where an address lies is asked of tables of places (symbol/place.h), which ask the address spaces.

@@ -301,7 +301,7 @@ struct name *raw_name(struct raw_runs *r, uint64_t run, uint32_t pid, uint64_t t
 	if (!of || !of->r.rec)
 		return NULL;
 	if (!of->names)
-		of->names = names_new(of->r.spaces);
+		of->names = names_new(of->r.spaces, false);
 	p = spaces_process(of->r.spaces, pid, time);
 	return names_at(of->names, p, p ? process_index(p) : UINT32_MAX,
 			kernel ? SPACE_KERNEL : SPACE_USER, ip, time);

@@ -14,7 +14,7 @@
 #include "base/vec.h"
 #include "perfdata/ibs.h"
 #include "perfdata/spe.h"
-#include "store/names.h"
+#include "symbol/names.h"
 #include "store/raw.h"
 
 struct raw_thread {

@@ -36,7 +36,7 @@ struct name *raw_name_at(struct raw *c, enum space_kind kind, uint64_t ip, struc
 	if (raw_meet(c, err))
 		return NULL;
 	if (!r->names)
-		r->names = names_new(r->r.spaces);
+		r->names = names_new(r->r.spaces, false);
 	return names_at(r->names, c->who.proc, c->who.proc_index, kind, ip, c->who.time);
 }
 

@@ -16,7 +16,7 @@
 #include "analyse/error_bar.h"
 #include "base/num.h"
 #include "base/sort.h"
-#include "store/names.h"
+#include "symbol/names.h"
 #include "store/sql_int.h"
 #include "symbol/demangle.h"
 

@@ -20,7 +20,7 @@ DRY = ("--dry-run", "-e", "cpu-clock", "--", "true")
 
 # commands: what is said
 COMMANDS = {
-    "script": "cyclade export --folded", "data convert --to-json": "cyclade sql -j", "evlist -v": "cyclade info", "evlist -F": "cyclade info",
+    "data convert --to-json": "cyclade sql -j", "evlist -v": "cyclade info", "evlist -F": "cyclade info",
     "buildid-list": "cyclade info -v", "buildid-cache --add x": "cyclade cache list", "sched record": "cyclade record --wait -- ./prog",
     "sched latency": "cyclade report --wait", "sched timehist": "cyclade report --wait", "sched map": "report --wait", "sched replay": "report --wait",
     "sched script": "report --wait", "timechart": "cyclade export --timeline-svg", "kwork": "cyclade report --wait", "lock record": "cyclade record --wait",

@@ -112,6 +112,9 @@ export --autofdo --text -o O F
 export --symbol-order -o O F
 export --folded -o O F
 export --folded F G
+script F
+script --show-task-events --show-mmap-events --show-switch-events --ns -o O F
+script -j F
 stat --import F
 stat -j --import F
 """.strip().splitlines()]

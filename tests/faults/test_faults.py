@@ -102,6 +102,8 @@ READS = {
     "perfetto": "export --no-cache --perfetto -o O -i waits",
     "bolt": "export --no-cache --bolt -o O -i branches",
     "folded, two": "export --no-cache --folded chains plain",
+    "script": "script --no-cache -o O -i unwound",
+    "script -j": "script --no-cache -j -i chains",
     "import": "stat --import counts.csv --model ivb",
     "import -j": "stat -j --import counts.csv --model ivb",
     "explain": "explain --model spr Memory_Bound",

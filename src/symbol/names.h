@@ -5,8 +5,8 @@
  *
  * Texts stay as long as the images. One thread.
  */
-#ifndef CYCLADE_STORE_NAMES_H
-#define CYCLADE_STORE_NAMES_H
+#ifndef CYCLADE_SYMBOL_NAMES_H
+#define CYCLADE_SYMBOL_NAMES_H
 
 #include "base/err.h"
 #include "symbol/source.h"
@@ -28,7 +28,8 @@ struct name {
 
 struct names;
 
-struct names *names_new(const struct spaces *sp);
+/* `plain`: functions of one name in one file keep it, as other tools have them. */
+struct names *names_new(const struct spaces *sp, bool plain);
 /* Good until the next call. */
 struct name *names_at(struct names *n, const struct process *proc, uint32_t proc_index,
 		      enum space_kind kind, uint64_t ip, uint64_t time);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "store/names.h"
+#include "symbol/names.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -22,15 +22,17 @@ struct slot {
 
 struct names {
 	struct images *images;
+	bool plain;
 	struct places places;
 	struct slot slot[SLOTS];
 };
 
-struct names *names_new(const struct spaces *sp)
+struct names *names_new(const struct spaces *sp, bool plain)
 {
 	struct names *n = xcalloc(1, sizeof(*n));
 
 	n->images = spaces_images(sp);
+	n->plain = plain;
 	if (places_init(&n->places, sp, PLACES))
 		nomem_die();
 	return n;
@@ -60,7 +62,8 @@ static void name_resolve(struct names *n, const struct place *o, uint64_t addr, 
 		return;
 	x->image_address = x->address = addr;
 	x->dso = image_name(n->images, x->image);
-	image_resolve(n->images, x->image, &x->image_address, 1, &s);
+	(n->plain ? image_resolve_late : image_resolve)(n->images, x->image, &x->image_address, 1,
+							&s);
 	if (s) {
 		x->function = s->name;
 		x->offset = x->image_address - s->start;
