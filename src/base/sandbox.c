@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
@@ -275,9 +276,9 @@ static void on_refused(int sig, siginfo_t *info, void *context)
 /* CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET */
 #define NAMESPACES 0x7E020000u
 
-/* A filter while it is written: jumps lead over one instruction, so that none has a distance. */
+/* A filter while it is written. */
 struct filter {
-	struct sock_filter f[96 + 2 * N_REFUSED];
+	struct sock_filter f[96 + 5 * N_REFUSED];
 	unsigned short n;
 };
 
@@ -358,12 +359,65 @@ static void put_by_argument(struct filter *x, bool owners, int landlock)
 	put_filter(x, (struct sock_filter)RETURN(SECCOMP_RET_ALLOW));
 }
 
-/* By the number, one comparison for each refused call. */
+struct range {
+	unsigned from, to;
+};
+
+static int by_number(const void *a, const void *b)
+{
+	return *(const int *)a - *(const int *)b;
+}
+
+/* The numbers of refused calls, which often follow one another. */
+static size_t refused_ranges(struct range range[static N_REFUSED])
+{
+	int number[N_REFUSED];
+	size_t k = 0, n = 0;
+
+	for (size_t i = 0; i < N_REFUSED; i++)
+		if (!is_sanitizers(refused[i].number))
+			number[k++] = refused[i].number;
+	qsort(number, k, sizeof(*number), by_number);
+	for (size_t i = 0; i < k; i++) {
+		unsigned at = (unsigned)number[i];
+
+		if (n && at <= range[n - 1].to + 1)
+			range[n - 1].to = at;
+		else
+			range[n++] = (struct range){ at, at };
+	}
+	return n;
+}
+
+/* A leaf has four instructions, and a comparison stands before each two halves. */
+#define SIZE_OF_RANGES(n) (5 * (n)-1)
+
+/* Finds the number by halves: the kernel runs the filter for each call that there is when it is
+ * set, to keep the answers. A number in no range goes on `behind` instructions from here. */
+static void put_ranges(struct filter *x, const struct range *range, size_t n, size_t behind)
+{
+	size_t half = n / 2;
+
+	if (n == 1) {
+		put_filter(x, (struct sock_filter)IF_AT_LEAST(range->from, 0, 2));
+		put_filter(x, (struct sock_filter)IF_AT_LEAST(range->to + 1, 1, 0));
+		put_filter(x, (struct sock_filter)RETURN(SECCOMP_RET_TRAP));
+		put_filter(x, (struct sock_filter)BPF_STMT(BPF_JMP | BPF_JA, (unsigned)behind - 4));
+		return;
+	}
+	put_filter(x, (struct sock_filter)IF_AT_LEAST(range[half].from,
+						      (uint8_t)SIZE_OF_RANGES(half), 0));
+	put_ranges(x, range, half, behind - 1);
+	put_ranges(x, range + half, n - half, behind - 1 - SIZE_OF_RANGES(half));
+}
+
 static int enter_seccomp(bool owners, int landlock, struct err *err)
 {
 	struct sigaction trap = { .sa_sigaction = on_refused, .sa_flags = SA_SIGINFO };
+	struct range range[N_REFUSED];
 	struct filter x = { .n = 0 };
 	struct sock_fprog program;
+	size_t n;
 
 	put_filter(&x, (struct sock_filter)LOAD(arch));
 	put_filter(&x, (struct sock_filter)IF_EQUAL(ARCHITECTURE, 1, 0));
@@ -371,12 +425,10 @@ static int enter_seccomp(bool owners, int landlock, struct err *err)
 	put_filter(&x, (struct sock_filter)LOAD(nr));
 	put_filter(&x, (struct sock_filter)IF_AT_LEAST(X32, 0, 1));
 	put_filter(&x, (struct sock_filter)RETURN(SECCOMP_RET_TRAP));
-	for (size_t i = 0; i < N_REFUSED; i++) {
-		if (is_sanitizers(refused[i].number))
-			continue;
-		unless_it_is(&x, refused[i].number);
-		put_filter(&x, (struct sock_filter)RETURN(SECCOMP_RET_TRAP));
-	}
+	n = refused_ranges(range);
+	if (SIZE_OF_RANGES(n / 2) > UINT8_MAX) /* a jump over a half would be shorter */
+		return err_set(err, ERR_LIMIT, "seccomp: %zu ranges of calls", n);
+	put_ranges(&x, range, n, SIZE_OF_RANGES(n));
 	put_by_argument(&x, owners, landlock);
 	program = (struct sock_fprog){ .len = x.n, .filter = x.f };
 	(void)sigemptyset(&trap.sa_mask);

@@ -5,6 +5,7 @@ all, and their time: at most 1.5 times as long, and 0.5 ms for each process. The
 of logs; CYCLADE_LONG=1 sends 1,000.
 
 A program that does not do the same twice alone is skipped, and so is what is not installed."""
+import collections
 import hashlib
 import os
 import random
@@ -199,38 +200,43 @@ def works():
     return False
 
 
-def program_of(pid):
+def children(pid):
+    """(who removes the directory, the program) of a recorder, or None for each that is not there."""
+    found = [None, None]
     try:
         with open("/proc/%d/task/%d/children" % (pid, pid), encoding="ascii") as f:
-            return int(f.read().split()[0])
-    except (OSError, IndexError):
-        return None
+            for child in f.read().split():
+                found[os.readlink("/proc/%s/exe" % child) != os.path.realpath(CYCLADE)] = int(child)
+    except OSError:
+        pass
+    return found
 
 
 def signals():
     os.mkdir("signals")
     heap_programs.build("lasts", LASTS, "-pthread", head="#include <stdlib.h>\n#include <unistd.h>\n")
     seed = random.randrange(1 << 30)
-    rng, bad, stayed = random.Random(seed), [], 0
+    rng, bad, stayed = random.Random(seed), [], collections.Counter()
     kinds = [signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGKILL, signal.SIGSEGV, signal.SIGABRT, signal.SIGPIPE, signal.SIGUSR1, signal.SIGALRM, signal.SIGXCPU, signal.SIGSYS]
     n = 1000 if LONG else 12
     for i in range(n):
         p = subprocess.Popen([CYCLADE, "record", "-q", "--heap", "-e", "cpu-clock:u", "-o", "x.data", "--", "../lasts"], cwd="signals", stdin=subprocess.DEVNULL,
                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
         time.sleep(rng.random() ** 2 * 0.4)
-        sig, whom = rng.choice(kinds), rng.choice(("recorder", "program", "both"))
-        target = program_of(p.pid) if whom != "recorder" else None
-        for pid in ([target] if target else []) + ([p.pid] if whom != "program" or not target else []):
+        sig, whom = rng.choice(kinds), rng.choice(("recorder", "program", "both", "recorder and keeper"))
+        keeper, program = children(p.pid)
+        for pid in {"recorder": [], "program": [program], "both": [program], "recorder and keeper": [keeper]}[whom] + ([p.pid] if whom != "program" else []):
             try:
+                if not pid:
+                    continue
                 os.kill(pid, sig)
             except ProcessLookupError:
                 pass
         p.wait(120)
-        if not wait_for(lambda: not left() or not works()) or left():
-            wait_for(lambda: not left(), 2)  # its keeper may be between two names of /proc
+        wait_for(lambda: not left() or not works())
         if left():
-            stayed += 1
-            bad += [] if sig == signal.SIGKILL else [(i, sig.name, whom, left())]
+            stayed[whom] += 1
+            bad += [] if sig == signal.SIGKILL and whom != "program" else [(i, sig.name, whom, left())]
             for name in left():  # the next start removes it if it is some seconds old
                 os.utime("signals/" + name, (1, 1))
             run("record", "-q", "--heap", "-e", "cpu-clock:u", "-o", "signals/y.data", "--", "true")
@@ -241,7 +247,7 @@ def signals():
             os.killpg(p.pid, signal.SIGKILL)
         except ProcessLookupError:
             pass
-    t.ok(not bad, "%d signals: no directory of logs is left (%d times the next start removed it)" % (n, stayed), (seed, bad[:10]))
+    t.ok(not bad, "%d signals: no directory of logs is left (after SIGKILL the next start removed it: %s)" % (n, dict(stayed)), (seed, bad[:10]))
 
 
 only = sys.argv[1:]  # "programs", "signals": one of them
