@@ -3,6 +3,8 @@
  * findings - the few statements worth making about a recording, ranked by what is at stake.
  *
  *	f = findings_make(&in)
+ *	if (findings_want_calls(f))
+ *		findings_calls(f, &in, p)
  *	... f->v[0 .. n), f->head ...
  *	findings_free(f)
  *
@@ -32,6 +34,7 @@
 
 #include "analyse/account.h"
 #include "analyse/cube.h"
+#include "analyse/memory.h"
 #include "analyse/profile.h"
 #include "analyse/runtimes.h"
 #include "analyse/sharing.h"
@@ -61,6 +64,7 @@ enum finding_of {
 	FINDING_OF_LENGTH,  /* the length of the recording */
 	FINDING_OF_RECORDS,
 	FINDING_OF_CYCLES,  /* of the account */
+	FINDING_OF_SLOTS,   /* of the tree of slots */
 	FINDING_OF_LATENCY, /* of all sampled loads */
 };
 
@@ -116,9 +120,15 @@ struct findings_in {
 	/* After account_whole(); the profile is weighed as it wants. NULL: there is none. */
 	const struct account_bound *account;
 	const struct sharing *sharing; /* NULL */
+	const struct memory *memory;   /* of all its events; NULL */
 };
 
 struct findings *findings_make(const struct findings_in *in);
+/* Lines of calls need the samples by chain, a walk: true if some finding has such a line. `p` has
+ * them, with opts.chains and STACKS_MERGED, and may be freed then; `in` is that of
+ * findings_make(). */
+bool findings_want_calls(const struct findings *f);
+void findings_calls(struct findings *f, const struct findings_in *in, const struct profile *p);
 void findings_free(struct findings *f); /* NULL is fine */
 
 #endif

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""report --findings on 25 programs that lose their time in one known way each (tests/progs/planted.c, and recordings made here of what only
+"""report --findings on 30 programs that lose their time in one known way each (tests/progs/planted.c, and recordings made here of what only
 counters see): that cause and its place come first in nine of ten. And on plain programs, of which at most one has a finding that is wrong.
 Where time alone was recorded, the finding is a function and its line: no cause is guessed. CYCLADE_LONG=1: once more beside a busy loop on each CPU."""
 import json
@@ -15,9 +15,11 @@ import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 import account_made  # noqa: E402
+import mem_made  # noqa: E402
 import sharing_made  # noqa: E402
 import waits_made  # noqa: E402
-from tap import KERNEL, PROGS, ROOT, Tap, run  # noqa: E402
+from sim import SYSROOT, run_on  # noqa: E402
+from tap import CYCLADE, KERNEL, PROGS, ROOT, Tap, run  # noqa: E402
 
 t = Tap()
 tmp = tempfile.mkdtemp(prefix="cyclade-planted-")
@@ -85,9 +87,9 @@ LIVE = {
     "hot": (TIME, "hot_function", "hot_inner", None, r"called from hot_outer\(\)", True),
     "sorting": (TIME, "hot_function", "sort_items", None, None, True),
     "spin": (TIME, "hot_function", "spin_until_free", None, None, True),
-    "allocations": (TIME, "allocations", "parse_row", None, None, False),
-    "faults": (ALL, "kernel", "fill_pages", "page faults", None, False),
-    "calls": (ALL, "kernel", "copy_bytes", ("read", "write"), None, False),
+    "allocations": (TIME, "allocations", "parse_row", None, None, True),
+    "faults": (ALL, "kernel", "fill_pages", "page faults", None, True),
+    "calls": (ALL, "kernel", "copy_bytes", ("read", "write"), None, True),
     "processes": (WAIT, "short_processes", "start_process", None, r"150 processes", False),
     "mutex": (WAIT, "lock", "change_table", "table_lock", None, True),
     "owner": (WAIT, "lock", "use_cache", "cache_lock", "its owner waited, too", True),
@@ -225,7 +227,16 @@ def planted_made():
     made_account("branches", BR_MISP_RETIRED__ALL_BRANCHES=240, UOPS_RETIRED__STALL_CYCLES=200)
     check("branches", "mispredicts", "hot", "Mispredicted")
     made_account("fetch", RS_EVENTS__EMPTY_CYCLES=300, UOPS_RETIRED__STALL_CYCLES=350)
-    check("fetch", ("frontend", "stalls"), "hot")
+    check("fetch", "frontend", "hot", "RS_Empty")
+    for name, level, number, other in (("loads", 7, 13, 0), ("numa", 8, 13, 1)):  # bits of mem_lvl, mem_lvl_num, mem_remote
+        rnd, rows = random.Random(3), []
+        for i in range(600):
+            far = i % 3 == 0
+            src = mem_made.data_src(op=2, lvl=2 | 1 << (level if far else 3), num=number if far else 1, remote=other if far else 0, snoop=2, lock=1, tlb=2 | 8)
+            rows.append(mem_made.Sample(src, weight=300 + rnd.randrange(100) if far else 5, ip=account_made.BASE + 0x1000 + account_made.SIZE * (not far) + 3,
+                                        addr=0x7f0000001000 + 64 * i))
+        mem_made.write(name + ".data", rows, program=os.path.join(tmp, "prog"))
+        check(name, "memory", "hot", "RAM, remote" if other else "RAM")
     if shutil.which("gcc"):
         made_sharing("sharing")
         check("sharing", "false_sharing", "worker", "counters")
@@ -233,6 +244,20 @@ def planted_made():
         t.skip("sharing", "no gcc here")
     made_starved("starved")
     check("starved", "hot_function", "work")
+
+
+SLOTS = "{slots,cycles,%s}:S" % ",".join("topdown-" + x for x in ("retiring", "bad-spec", "fe-bound", "be-bound", "heavy-ops", "br-mispredict", "fetch-lat", "mem-bound"))
+# a program of the simulated machine, as which planted.c's runs
+SIMULATED = {"branch_mispredicts": ("sorting", "mispredicts", "sort_items"), "icache_misses": ("hot", "frontend", "hot_inner"), "dram_bound": ("hot", "memory", "hot_inner")}
+
+
+def planted_simulated():
+    for name, (program, kind, function) in SIMULATED.items():
+        p = run_on("spr", name, CYCLADE, "record", "-q", *SYSROOT, "-e", SLOTS, "-o", name + ".data", "--", PLANTED, program, "0.15")
+        if p.returncode:
+            t.no_simulation(name, p.stderr)
+            return
+        check(name, kind, function, source=True)
 
 
 # ---- plain programs ------------------------------------------------------------------------------------------
@@ -310,6 +335,7 @@ def whole():
     planted_live()
     planted_others()
     planted_made()
+    planted_simulated()
     t.ok(10 * right >= 9 * tried, "the planted cause and place come first: %d of %d" % (right, tried), "\n".join(table))
     for line in table if 10 * right >= 9 * tried and right < tried else ():
         print("# " + line)

@@ -9,9 +9,8 @@
 #include "analyse/findings/findings_int.h"
 #include "base/xalloc.h"
 
-#define CAUSE	  0.05 /* of the cycles */
-#define CAUSES	  2    /* that are findings */
-#define FUNCTIONS 20   /* with most samples: one of them has most of a cause */
+#define CAUSE  0.05 /* of the cycles */
+#define CAUSES 2    /* that are findings */
 
 static bool has_word(const char *name, const char *const *words, size_t n)
 {
@@ -29,7 +28,12 @@ static enum finding_kind kind_of(const struct account *acc, uint32_t node)
 					      "Cache", "Memory", "L2",	 "L3" };
 	static const char *const branch[] = { "Mispredict", "Wrong_Path", "Bad_Speculation" };
 
+	static const char *const front[] = { "Starv", "Front_End", "Frontend", "Fetch",
+					     "ITLB",  "Code_",	   "Op_Queue" };
+
 	for (; node != MODEL_NONE; node = acc->node[node].parent) {
+		if (HAS_WORD(acc->node[node].name, front))
+			return FINDING_FRONTEND;
 		if (HAS_WORD(acc->node[node].name, branch))
 			return FINDING_MISPREDICTS;
 		if (HAS_WORD(acc->node[node].name, memory))
@@ -60,52 +64,32 @@ static bool is_cause(const struct account_bound *b, uint32_t node)
 	return true;
 }
 
-static void sum_function(struct tally *by_event, size_t n_events, const struct profile *p,
-			 const struct spot *x)
+struct of_node {
+	const struct account_bound *b;
+	struct account_cell *cells; /* room for those of a row */
+	uint32_t node;
+};
+
+static struct measured node_value(const void *ctx, const struct tally *by_event)
 {
-	const struct profile_opts *o = profile_options(p);
-	int sym = profile_key_at(o, KEY_SYM), dso = profile_key_at(o, KEY_DSO);
-	size_t n;
-	const struct profile_row *r = profile_rows(p, &n);
+	const struct of_node *of = ctx;
+	const struct account_cell *c = &of->cells[of->node];
 
-	memset(by_event, 0, n_events * sizeof(*by_event));
-	for (size_t i = 0; i < n; i++)
-		if (r[i].key[sym] == x->row->key[sym] && r[i].key[dso] == x->row->key[dso])
-			profile_tallies(&r[i], n_events, by_event);
-}
-
-/* The function with most of the node. */
-static void set_function(struct finding *f, const struct finding_work *w, const struct spots *s,
-			 uint32_t node)
-{
-	const struct account_bound *b = w->in->account;
-	struct account_cell *cells = xcalloc(b->acc->n, sizeof(*cells));
-	struct tally *by_event;
-	double most = 0;
-	size_t n;
-
-	(void)pd_events(w->in->rec, &n);
-	by_event = xcalloc(n + 1, sizeof(*by_event));
-	for (size_t i = 0; i < s->n && i < FUNCTIONS; i++) {
-		sum_function(by_event, n, w->in->profile, &s->v[i]);
-		account_row(b, by_event, cells);
-		if (cells[node].why != ACCOUNT_OK || !(cells[node].v > most))
-			continue;
-		most = cells[node].v;
-		f->at = (struct finding_place){ s->v[i].function, s->v[i].dso,
-						most / b->whole[0].v };
-	}
-	free(by_event);
-	free(cells);
+	account_row(of->b, by_event, of->cells);
+	if (c->why != ACCOUNT_OK)
+		return (struct measured){ NAN, NAN };
+	return (struct measured){ c->v, c->half };
 }
 
 void findings_account(struct finding_work *w, const struct spots *s)
 {
 	const struct account_bound *b = w->in->account;
+	struct of_node of = { .b = b };
 	uint32_t last = MODEL_NONE;
 
 	if (!b || !b->acc->n || !(b->whole[0].v > 0))
 		return;
+	of.cells = xcalloc(b->acc->n, sizeof(*of.cells));
 	for (unsigned k = 0; k < CAUSES; k++) {
 		struct finding f = { .of = FINDING_OF_CYCLES };
 		uint32_t most = MODEL_NONE;
@@ -115,14 +99,16 @@ void findings_account(struct finding_work *w, const struct spots *s)
 			    (most == MODEL_NONE || b->whole[i].v > b->whole[most].v))
 				most = i;
 		if (most == MODEL_NONE)
-			return;
+			break;
 		f.kind = kind_of(b->acc, most);
 		f.share = b->whole[most].v / b->whole[0].v;
 		f.half = b->whole[most].half / b->whole[0].v;
 		f.stake = f.share * finding_kinds[f.kind].gain;
 		f.object = b->acc->node[most].name;
-		set_function(&f, w, s, most);
+		of.node = most;
+		finding_hottest_place(&f, w, s, node_value, &of, b->whole[0].v);
 		finding_add(w, &f, CAUSE);
 		last = most;
 	}
+	free(of.cells);
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * findings_int - the parts of findings: samples (findings_samples.c), call chains
- * (findings_chains.c), the account of cycles (findings_account.c), memory (findings_memory.c),
- * waits (findings_waits.c), waits for a CPU (findings_cpus.c), threads (findings_threads.c),
- * processes (findings_processes.c); findings.c ranks.
+ * (findings_chains.c, findings_calls.c), the account of cycles (findings_account.c), slots
+ * (findings_topdown.c), both with findings_place.c; memory (findings_memory.c), waits
+ * (findings_waits.c), waits for a CPU (findings_cpus.c), threads (findings_threads.c), processes
+ * (findings_processes.c); findings.c ranks.
  */
 #ifndef CYCLADE_ANALYSE_FINDINGS_FINDINGS_INT_H
 #define CYCLADE_ANALYSE_FINDINGS_FINDINGS_INT_H
@@ -59,9 +60,23 @@ bool finding_line_at(struct source_line *out, const struct finding_work *w, uint
 /* Fills them in. */
 void finding_line(struct finding *f, const struct finding_work *w, uint32_t image, uint64_t addr);
 
+/* How much of a cause these samples have; NAN: not known. */
+struct measured {
+	double v, half; /* of the 95 % interval */
+};
+typedef struct measured finding_measure(const void *ctx, const struct tally *by_event);
+/* Sets `file` and `line` to the line with most of the function's; returns its measure. */
+struct measured finding_hottest_line(struct finding *f, const struct finding_work *w,
+				     const struct spot *x, finding_measure *measure,
+				     const void *ctx);
+/* Sets `at`, with its part of `whole`, and the line with the part of the function. */
+void finding_hottest_place(struct finding *f, const struct finding_work *w, const struct spots *s,
+			   finding_measure *measure, const void *ctx, double whole);
+
 void findings_samples(struct finding_work *w);
 void findings_chains(struct finding_work *w);
 void findings_account(struct finding_work *w, const struct spots *s);
+void findings_topdown(struct finding_work *w, const struct spots *s);
 void findings_memory(struct finding_work *w);
 void findings_waits(struct finding_work *w);
 /* `idle`: ns in which no thread could run. First of all: it sets the weight. */

@@ -79,55 +79,24 @@ static void set_share(struct finding *f, const struct tally *part, const struct 
 	f->stake = e.share * finding_kinds[f->kind].gain * w->weight;
 }
 
-struct lined {
-	struct source_line at;
-	struct tally w;
-};
-
-static int by_line(const void *va, const void *vb)
+static struct measured period_of(const void *ctx, const struct tally *by_event)
 {
-	const struct lined *a = va, *b = vb;
+	const size_t *event = ctx;
 
-	if (a->at.line != b->at.line)
-		return a->at.line < b->at.line ? -1 : 1;
-	return strcmp(a->at.file, b->at.file);
+	return (struct measured){ (double)by_event[*event].period, NAN };
 }
 
 /* The line with most of the function's samples. */
 static void set_hottest_line(struct finding *f, const struct finding_work *w, const struct spot *x)
 {
-	const struct profile *p = w->in->lines;
-	int addr = profile_key_at(profile_options(p), KEY_ADDR);
-	VEC(struct lined) lined = { 0 };
-	const struct lined *most = NULL;
+	struct measured most = finding_hottest_line(f, w, x, period_of, &w->in->event);
 	struct error_bar e;
-	size_t n;
-	const struct profile_row *r = profile_rows(p, &n);
 
-	for (size_t i = 0; i < n; i++) {
-		struct lined l = { .w = *profile_tally(&r[i], w->in->event) };
-
-		if (r[i].symbol == x->row->symbol && l.w.period &&
-		    finding_line_at(&l.at, w, r[i].image, r[i].key[addr]))
-			vec_xpush(&lined, l);
-	}
-	vec_sort(&lined, by_line);
-	for (size_t i = 1; i < lined.n; i++)
-		if (!by_line(&lined.v[i - 1], &lined.v[i])) {
-			tally_add(&lined.v[i].w, &lined.v[i - 1].w);
-			lined.v[i - 1].w.period = 0;
-		}
-	vec_each (&lined, const struct lined *, l)
-		if (!most || l->w.period > most->w.period)
-			most = l;
-	if (most) {
-		f->file = arena_xstrdup(&w->out->a, most->at.file);
-		f->line = most->at.line;
-		e = error_bar_share((double)most->w.period, (double)x->w.period, x->w.period_sq);
-		f->on_line = e.share;
-		f->on_line_half = e.half;
-	}
-	vec_free(&lined);
+	if (!(most.v > 0))
+		return;
+	e = error_bar_share(most.v, (double)x->w.period, x->w.period_sq);
+	f->on_line = e.share;
+	f->on_line_half = e.half;
 }
 
 /* Without addresses the line where the function begins. */
@@ -185,7 +154,7 @@ static bool is_own(const struct spot *x)
 static bool is_explained(const struct finding_work *w, const struct finding_place *at)
 {
 	vec_each (&w->found, const struct finding *, f)
-		if (f->of == FINDING_OF_CYCLES && f->at.function &&
+		if ((f->of == FINDING_OF_CYCLES || f->of == FINDING_OF_SLOTS) && f->at.function &&
 		    !strcmp(f->at.function, at->function) && !strcmp(f->at.dso, at->dso))
 			return true;
 	return false;
@@ -297,6 +266,7 @@ void findings_samples(struct finding_work *w)
 	interpreted = find_runtimes(w);
 	set_head(w, &s);
 	findings_account(w, &s);
+	findings_topdown(w, &s);
 	if (!interpreted && w->cost) /* else they are the interpreter's */
 		find_hot(w, &s);
 	if (!w->in->cube && w->cost)

@@ -7,6 +7,7 @@
 
 #include "analyse/cube.h"
 #include "analyse/findings.h"
+#include "analyse/memory.h"
 #include "analyse/wait.h"
 #include "base/xalloc.h"
 #include "cli/recordings/accounting.h"
@@ -22,6 +23,7 @@ struct finding_out {
 	struct result_shared own_wait;
 	struct accounting account;
 	struct sharing *sharing;
+	struct memory *memory;
 	bool waits, accounts;
 	size_t event;
 	struct findings *f;
@@ -40,6 +42,7 @@ static void free_finding_out(void *own)
 	profile_free(x->own_profile);
 	result_shared_free(&x->own_wait);
 	sharing_free(x->sharing);
+	memory_free(x->memory);
 	accounting_close(&x->account); /* profiles are weighed by it */
 	free(x);
 }
@@ -85,6 +88,19 @@ static void begin_sharing(struct finding_out *x, const struct result_ask *ask, s
 	err_clear(&why);
 }
 
+static void begin_memory(struct finding_out *x, const struct result_ask *ask, struct pass *pass,
+			 const struct profile_opts *po)
+{
+	struct memory_opts mo = { .select = po->select, .or_none = true };
+	struct err why = ERR_INIT;
+
+	mo.select.event = NULL;
+	if (memory_told(ask->r->rec) &&
+	    memory_begin(&x->memory, NULL, pass, ask->r->rec, ask->r->spaces, &mo, &why))
+		x->memory = NULL;
+	err_clear(&why);
+}
+
 /* What cannot be made is not found. */
 static void begin_parts(struct finding_out *x, const struct result_ask *ask, struct pass *pass,
 			const struct profile_opts *po)
@@ -99,6 +115,7 @@ static void begin_parts(struct finding_out *x, const struct result_ask *ask, str
 	    cube_begin(&x->own_cube, pass, r->rec, r->spaces, &chains, x->event, &why))
 		err_clear(&why);
 	begin_sharing(x, ask, pass);
+	begin_memory(x, ask, pass, po);
 	if (x->given || ask->cli->opt.cpu || !wait_able(r->rec))
 		return;
 	if (result_wait_begin(ask, &x->own_wait, pass, &why))
@@ -162,6 +179,35 @@ static const struct profile *make_lines(struct finding_out *x, const struct resu
 	return lines ? lines : x->own_lines;
 }
 
+static void add_calls(struct finding_out *x, const struct result_ask *ask,
+		      const struct findings_in *in)
+{
+	const struct recording *r = ask->r;
+	struct profile_opts po;
+	struct profile *p = NULL;
+	struct err why = ERR_INIT;
+
+	if (!findings_want_calls(x->f) || rows_opts(&po, x, ask, &why)) {
+		err_clear(&why);
+		return;
+	}
+	po = (struct profile_opts){ .key = { KEY_COMM },
+				    .n_keys = 1,
+				    .chains = true,
+				    .stacks = STACKS_MERGED,
+				    .max_stack = po.max_stack && po.max_stack < FINDINGS_DEEP
+							 ? po.max_stack
+							 : FINDINGS_DEEP,
+				    .mux = po.mux,
+				    .reads = po.reads,
+				    .select = po.select,
+				    .machine = po.machine };
+	if (!profile_build(&p, r->rec, r->spaces, &po, &why))
+		findings_calls(x->f, in, p);
+	err_clear(&why);
+	profile_free(p);
+}
+
 int findings_result_make(struct result *out, const struct result_ask *ask, struct err *err)
 {
 	struct finding_out *x = out->own;
@@ -181,6 +227,9 @@ int findings_result_make(struct result *out, const struct result_ask *ask, struc
 	if (x->sharing && !sharing_end(x->sharing, &why))
 		in.sharing = x->sharing;
 	err_clear(&why);
+	if (x->memory && !memory_end(x->memory, &why))
+		in.memory = x->memory;
+	err_clear(&why);
 	if (x->accounts) {
 		accounting_whole(&x->account, ask->cli, r->rec, in.profile);
 		in.account = &accounting_most(&x->account)->bound;
@@ -188,6 +237,7 @@ int findings_result_make(struct result *out, const struct result_ask *ask, struc
 	if (x->waits && result_wait(&in.wait, ask, &x->own_wait, &why))
 		err_clear(&why);
 	x->f = findings_make(&in);
+	add_calls(x, ask, &in);
 	recording_source(&source, r, ask->cli, ask->said.input, NULL);
 	findings_view_fill(&x->v, x->f, &source, r->rec, x->event);
 	document_open(&out->d, &findings_document, &x->v);

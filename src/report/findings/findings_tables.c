@@ -58,7 +58,11 @@ static const char *command_of(struct findings_view *v, const struct finding *f)
 	case FINDING_MISPREDICTS:
 	case FINDING_FRONTEND:
 	case FINDING_STALLS:
-		if (f->at.function)
+		if (f->of == FINDING_OF_LATENCY)
+			next_add(&l, "mem", "", NULL, "");
+		else if (f->of == FINDING_OF_SLOTS)
+			next_add(&l, "report", "", NULL, "");
+		else if (f->at.function)
 			next_add(&l, "annotate", "--account", f->at.function, "");
 		else
 			next_add(&l, "report", "--account", NULL, "");
@@ -196,7 +200,9 @@ TABLE_ROW_AS(line_of, struct findings_line)
 
 TABLE_CELL(finding_rank, out->n = (uint64_t)(line_of(r) - findings_of(t)->line) + 1)
 TABLE_CELL(finding_kind, out->text = finding_kinds[line_of(r)->f->kind].name)
-TABLE_CELL(finding_page, out->text = finding_kinds[line_of(r)->f->kind].page)
+TABLE_CELL(finding_page, out->text = line_of(r)->f->of == FINDING_OF_LATENCY
+					     ? "memory"
+					     : finding_kinds[line_of(r)->f->kind].page)
 TABLE_CELL(headline_text, out->text = findings_of(t)->headline)
 TABLE_CELL(headline_function, out->text = findings_of(t)->head_function)
 TABLE_CELL(headline_dso, out->text = findings_of(t)->head_dso)

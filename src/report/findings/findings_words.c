@@ -201,15 +201,35 @@ static void put_allocations(struct buf *b, const struct findings_view *v, const 
 	put_place(b, f);
 }
 
+/* Level 1 of slots has clears of the machine in it. */
+static const char *cause_words(const struct finding *f)
+{
+	switch (f->kind) {
+	case FINDING_MEMORY:
+		return "wait for memory:";
+	case FINDING_MISPREDICTS:
+		return !strcmp(f->object, "bad_speculation") ? "are lost to wrong speculation:"
+							     : "are lost to mispredicted branches:";
+	case FINDING_FRONTEND:
+		return "wait for instructions:";
+	default:
+		return f->of == FINDING_OF_SLOTS ? "are lost:" : "are stalled:";
+	}
+}
+
 static void put_cause(struct buf *b, const struct finding *f)
 {
 	put_share(b, f->share, f->half);
-	buf_printf(b, " of the cycles %s %s",
-		   f->kind == FINDING_MEMORY	    ? "wait for memory:"
-		   : f->kind == FINDING_MISPREDICTS ? "are lost to mispredicted branches:"
-						    : "are stalled:",
-		   f->object);
+	buf_printf(b, " of the %s %s %s", f->of == FINDING_OF_SLOTS ? "slots" : "cycles",
+		   cause_words(f), f->object);
 	put_points_of_place(b, f);
+}
+
+static void put_latency(struct buf *b, const struct finding *f)
+{
+	put_share(b, f->share, f->half);
+	buf_printf(b, " of the latency of loads is of data from %s", f->object);
+	put_place_if_known(b, "; most latency has ", f);
 }
 
 static void put_sharing(struct buf *b, const struct finding *f)
@@ -289,7 +309,10 @@ void finding_put_statement(struct buf *b, const struct findings_view *v, const s
 	case FINDING_MISPREDICTS:
 	case FINDING_FRONTEND:
 	case FINDING_STALLS:
-		put_cause(b, f);
+		if (f->of == FINDING_OF_LATENCY)
+			put_latency(b, f);
+		else
+			put_cause(b, f);
 		break;
 	case FINDING_FALSE_SHARING:
 		put_sharing(b, f);
@@ -384,12 +407,13 @@ static void put_why(struct buf *b, const struct findings_view *v)
 	for (size_t i = 0; i < v->f->n; i++) {
 		const struct finding *x = &v->f->v[i];
 
-		if (x->of != FINDING_OF_CYCLES || !x->at.function || !(x->at.share > 0) ||
-		    strcmp(x->at.function, h->at.function) != 0)
+		if ((x->of != FINDING_OF_CYCLES && x->of != FINDING_OF_SLOTS) || !x->at.function ||
+		    !(x->at.share > 0) || strcmp(x->at.function, h->at.function) != 0)
 			continue;
 		buf_printf(b, "; it %s: %.0f points (%s)",
 			   x->kind == FINDING_MEMORY	    ? "waits for memory"
 			   : x->kind == FINDING_MISPREDICTS ? "mispredicts branches"
+			   : x->kind == FINDING_FRONTEND    ? "waits for instructions"
 							    : "is stalled",
 			   100 * x->at.share, x->object);
 		return;
