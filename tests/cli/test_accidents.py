@@ -3,10 +3,14 @@
 """Accidents: what must not be lost, leaked or cut without a word. Each case has a name, and is either tried here or by the test of its
 room that ELSEWHERE names: then it is seen that there is such a test, and that the build runs it.
 
-Cases with other users need root; the users are numbers without an account."""
+    tests/cli/test_accidents.py --cases [NAME...]	"ok NAME", "skip NAME: why" or "FAULT NAME: seen" for each, those of other tests too
+
+Cases with other users need root, which makes two accounts for them and removes them; without useradd they are numbers."""
+import atexit
 import glob
 import json
 import os
+import pwd
 import re
 import resource
 import shutil
@@ -31,7 +35,6 @@ ELSEWHERE = {
     "hardened": ("cli/test_hardened.py", "%s has all of %d"),
     "slow_clients": ("cli/test_monitor.py", "300 slow clients beside it: each scrape is served"),
 }
-MALLORY = 4103  # a number without an account
 t = Tap()
 resource.setrlimit(resource.RLIMIT_CPU, (900, 900))  # a program that is left behind, because this ends early, does not spin for ever
 resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
@@ -44,6 +47,16 @@ for name in ("LD_PRELOAD", "MALLOC_PERTURB_"):
 WORK = "i=0; while [ $i -lt 40000 ]; do i=$((i+1)); done"
 SPIN = "while [ -e go ]; do :; done"
 RECORD = ["record", "-q", "-e", "cpu-clock", "-F", "2000"]
+
+
+def account(number):
+    """The number of a user made for this run, or this one, which has no account."""
+    name = "cyclade%d-%d" % (number, os.getpid())
+    if os.geteuid() or not shutil.which("useradd") or not shutil.which("userdel") or \
+            subprocess.run(["useradd", "-M", "-r", "-s", "/bin/sh", name], capture_output=True, check=False).returncode:
+        return number
+    atexit.register(subprocess.run, ["userdel", name], capture_output=True, check=False)
+    return pwd.getpwnam(name).pw_uid
 
 
 def end():
@@ -441,6 +454,44 @@ def named(case):
     t.ok(what in text and "'%s'" % script in listed, "%s: held by %s" % (case, path), what)
 
 
+def environments():
+    """What the build gives its tests, by their names."""
+    build = os.path.join(os.path.dirname(CYCLADE), "..", "..")
+    p = subprocess.run(["meson", "introspect", build, "--tests"], capture_output=True, text=True, check=False) if shutil.which("meson") else None
+    return {x["name"]: x["env"] for x in json.loads(p.stdout)} if p and not p.returncode else {}
+
+
+def lines_of(script, env):
+    """{name of a check: (ok, why it was skipped)} of a test, and how it ended."""
+    p = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False, env={**os.environ, **env})
+    found = {m[2]: (not m[1], m[3]) for m in re.finditer(r"^(not )?ok \d+ - (.*?)(?: # SKIP (.*))?$", p.stdout, re.M)}
+    return found, (p.stdout.splitlines() or [""])[-1] + p.stderr[-300:]
+
+
+def as_cases(asked):
+    """Each case by its name: how many are open."""
+    wrong, told, envs = 0, {}, environments()
+    for case in HERE:
+        told.setdefault("cli/test_accidents.py", []).append((case, case))
+    for case, (path, what) in ELSEWHERE.items():
+        told.setdefault(path, []).append((case, what))
+    for script, cases in told.items():
+        cases = [x for x in cases if not asked or x[0] in asked]
+        found, how = lines_of(os.path.join(ROOT, "tests", script), envs.get(script, {})) if cases else ({}, "")
+        for case, what in cases:
+            mine = {n: v for n, v in found.items() if re.match(re.escape(what).replace("%s", ".*").replace("%d", ".*") + r"\b", n)}
+            bad = [n for n, v in mine.items() if not v[0]]
+            wrong += bool(bad or not mine)
+            if bad or not mine:
+                print("FAULT %s: %s" % (case, bad or "no check of it: " + how))
+            elif all(v[1] for v in mine.values()):
+                print("skip  %s: %s" % (case, next(iter(mine.values()))[1]))
+            else:
+                print("ok    " + case)
+    print("%d open" % wrong)
+    return wrong
+
+
 def security():
     """Each test that SECURITY.md names is there, and the build runs it."""
     text = content(os.path.join(ROOT, "SECURITY.md")).decode()
@@ -454,14 +505,21 @@ def security():
     t.ok(len(names) > 20 and not lost, "SECURITY.md: each of its %d tests exists" % len(names), lost)
 
 
+CASES = (out_is_in, out_is_program, modes, default_link, json_c1, cut_told, cut_gate, killed_told, vanished, sigint_told, heap_own, heap_asan, heap_musl,
+         heap_left, short_write, dwo_fifo)
+HERE = [case.__name__ for case in CASES] + ["at_work_told", "config_owner", "config_owner_compare"]
+if sys.argv[1:2] == ["--cases"]:
+    os.chdir("/")
+    shutil.rmtree(top)
+    sys.exit(bool(as_cases(sys.argv[2:])))
+MALLORY = account(4103)
 if run(*words(out="whole.data"), "--", "sh", "-c", WORK).returncode:
     t.skip("recordings", "no event can be opened here")
     symbol = None
 else:
     rows = json.loads(run("report", "-j", "whole.data").stdout)["rows"]
     symbol = next((row["function"] for row in rows if "+0x" not in (row.get("function") or "+0x")), "main")
-    for case in (out_is_in, out_is_program, modes, default_link, json_c1, cut_told, cut_gate, killed_told, vanished, sigint_told, heap_own, heap_asan, heap_musl,
-                 heap_left, short_write, dwo_fifo):
+    for case in CASES:
         case()
 config_owner()
 for case in ELSEWHERE:

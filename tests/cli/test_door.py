@@ -3,7 +3,7 @@
 """Files that a recorded program names are opened by the door alone, and a stranger who exchanges them while commands run harms
 nothing: each command ends, with status 0, and with the figures of other programs as they were.
 
-CYCLADE_ATTACKS says how many commands run under attack."""
+CYCLADE_ATTACKS says how many commands run under attack; CYCLADE_LONG=1: 1,000."""
 import collections
 import ctypes
 import json
@@ -25,7 +25,7 @@ from page import Page  # noqa: E402
 from tap import SANITIZED, WHOLE_CPUS, Tap  # noqa: E402
 
 CYCLADE = os.environ["CYCLADE"]
-ATTACKS = int(os.environ.get("CYCLADE_ATTACKS", "8"))
+ATTACKS = int(os.environ.get("CYCLADE_ATTACKS", "1000" if os.environ.get("CYCLADE_LONG") else "9"))
 STRANGER = 65534
 
 # Runs in a file, in memory that a list names, and in memory that a dump names.
@@ -247,6 +247,10 @@ def others_of_csv(words, out):
     return sorted(line for line in out.splitlines() if "other" in line)
 
 
+def others_of_table(words, out):
+    return sorted(" ".join(line.split()) for line in out.splitlines() if re.match(r" +[<\d.]+ % .* other ", line))
+
+
 def others_of_json(words, out):
     return sorted(json.dumps(row, sort_keys=True) for row in json.loads(out)["rows"] if row["comm"] == "other")
 
@@ -271,6 +275,7 @@ def asked_of(scene, data, page):
     """The commands, and what of each is to stay as it is."""
     asked = [(["report", "--format", "csv", "-s", "comm,sym", "--min", "0", data], others_of_csv),
              (["report", "--format", "csv", "-s", "comm,srcline", "--min", "0", data], others_of_csv),
+             (["report", "-s", "comm,sym", "--min", "0", data], others_of_table),
              (["report", "-j", "-s", "comm,dso,sym", "--min", "0", data], others_of_json),
              (["report", "-s", "comm,inline", "--html", page, data], others_of_page),
              (["annotate", "-j", data, "other:busy"], whole_output),
