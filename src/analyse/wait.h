@@ -94,8 +94,11 @@ struct wait_thread {
 	uint64_t from, until;
 	uint64_t time[WAIT_REASONS]; /* ns; together until - from */
 	uint64_t switches, preempted, moved;
-	uint64_t looks;	 /* wait_look: its reasons are estimates from so many; 0: they are not */
-	uint32_t parent; /* the thread that created it, or WAIT_NOBODY */
+	uint64_t started;   /* when it was made able to run (sched_wakeup_new); 0: not recorded */
+	uint64_t accounted; /* ns, as the kernel counted them: sched_stat_runtime, summed */
+	uint64_t migrated;  /* records of sched_migrate_task */
+	uint64_t looks;	    /* wait_look: its reasons are estimates from so many; 0: they are not */
+	uint32_t parent;    /* the thread that created it, or WAIT_NOBODY */
 	uint32_t object; /* of w->object: the one that it waited for longest; 0: it is not known */
 	uint64_t object_time;
 	bool wanted; /* by the selection; the rest are here as wakers and for the use of CPUs */
@@ -193,8 +196,9 @@ struct wait {
 	uint64_t unwound_chains, cut_chains;
 	bool has_stacks, has_wakings, unwound; /* unwound: w->line is known of chains */
 	bool outs_only; /* no record has the time when a thread got a CPU: most time is unknown */
-	bool has_idle;	/* sched_switch of idle tasks: whole CPUs were recorded */
-	bool cut;	/* the file ends early */
+	bool has_accounted, has_migrations; /* those records are there */
+	bool has_idle; /* sched_switch of idle tasks: whole CPUs were recorded */
+	bool cut;      /* the file ends early */
 };
 
 struct wait_opts {

@@ -76,7 +76,7 @@ struct options {
 	struct text_list only_pid, only_tid, at;
 	uint64_t max_stack, limit, functions, line_size;
 	double min;
-	bool wait, wall, concurrency, critical, findings;
+	bool wait, sched, wall, concurrency, critical, findings;
 	bool children, callers, all_registers, mix, chains, json, raw_names, no_source, no_asm;
 	bool no_arrows, no_blocks, bytes, map;
 	bool hide_call_graph, no_inline, nanoseconds, show_task_events, show_mmap_events,

@@ -22,8 +22,8 @@ DRY = ("--dry-run", "-e", "cpu-clock", "--", "true")
 COMMANDS = {
     "data convert --to-json": "cyclade sql -j", "evlist -v": "cyclade info", "evlist -F": "cyclade info",
     "buildid-list": "cyclade info -v", "buildid-cache --add x": "cyclade cache list", "sched record": "cyclade record --wait -- ./prog",
-    "sched latency": "cyclade report --wait", "sched timehist": "cyclade report --wait", "sched map": "report --wait", "sched replay": "report --wait",
-    "sched script": "report --wait", "timechart": "cyclade export --timeline-svg", "kwork": "cyclade report --wait", "lock record": "cyclade record --wait",
+    "sched latency": "cyclade report --sched", "sched timehist": "cyclade report --sched", "sched map": "report --sched", "sched replay": "report --sched",
+    "sched script": "report --sched", "timechart": "cyclade export --timeline-svg", "kwork": "cyclade report --wait", "lock record": "cyclade record --wait",
     "lock report": "cyclade report --wait", "lock contention": "cyclade report --wait", "trace ./prog": "cyclade stat -e raw_syscalls",
     "trace -p 1": "cyclade stat", "c2c record": "cyclade record --mem", "c2c report": "cyclade sharing", "mem record": "cyclade record --mem",
     "mem report": "cyclade mem FILE", "kmem": "kmem:kmalloc", "probe --add f": "uprobe_events", "probe -l": "uprobe_events", "ftrace": "cyclade record -g -a",

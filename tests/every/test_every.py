@@ -50,6 +50,8 @@ report --account --format csv --expand all --errors F
 report --account --format markdown --unit cycles F
 report --wait F
 report --wait -j F
+report --sched F
+report --sched -j F
 report --wall F
 report --wall -g --format svg F
 report --concurrency F

@@ -26,6 +26,10 @@ enum fact_kind {
 	FACT_IN,
 	FACT_TRACE_IN,
 	FACT_WAKE,
+	/* by another thread's record; they say nothing on who ran */
+	FACT_MIGRATED,	/* the kernel gave it to another CPU */
+	FACT_ACCOUNTED, /* the kernel counted `ran` ns more of its runtime */
+	FACT_STARTED,	/* it was made able to run for the first time */
 };
 
 struct fact {
@@ -38,6 +42,7 @@ struct fact {
 	};
 	uint8_t kind;
 	bool preempted;
+	bool alive; /* FACT_TRACE_OUT: it can go on, now or later */
 	bool idled; /* FACT_OUT, FACT_TRACE_OUT: the CPU was given to its idle task */
 };
 

@@ -9,6 +9,7 @@
 #include "analyse/pass.h"
 #include "analyse/wait/wait_int.h"
 #include "base/xalloc.h"
+#include "perfdata/trace.h"
 
 #define TRACE_NEEDS 60u /* bytes of sched_switch that are read; wakings need fewer */
 enum {
@@ -23,6 +24,7 @@ enum {
 	STAT_RUNTIME_NAME_LAST = 16,
 };
 #define IN_INTERRUPT 0x18u /* hard or soft */
+#define DEAD_BITS    0xb0u /* exited: EXIT_DEAD, EXIT_ZOMBIE, TASK_DEAD */
 #define STATE_BITS   0xffu /* above: could run, and was preempted */
 
 enum event_kind {
@@ -32,7 +34,9 @@ enum event_kind {
 	EVENT_RARE,
 	EVENT_SWITCH,
 	EVENT_WAKE,
-	EVENT_RUNTIME
+	EVENT_RUNTIME,
+	EVENT_MIGRATE,
+	EVENT_STARTED
 };
 
 struct wait_scan {
@@ -57,6 +61,10 @@ static enum event_kind fact_kind_of(const struct pd_event *e, bool has_waking)
 		return EVENT_WAKE;
 	if (!strcmp(e->name, "sched:sched_stat_runtime"))
 		return EVENT_RUNTIME;
+	if (!strcmp(e->name, "sched:sched_migrate_task"))
+		return EVENT_MIGRATE;
+	if (!strcmp(e->name, "sched:sched_wakeup_new"))
+		return EVENT_STARTED;
 	return EVENT_OTHER;
 }
 
@@ -154,6 +162,7 @@ static void take_switch(struct wait_scan *c, const struct pass_sample *s, struct
 	if (f->tid == UINT32_MAX) /* its numbers are gone, it has exited */
 		f->tid = raw32(c, x.raw + TRACE_PID);
 	f->preempted = !(raw64(c, x.raw + TRACE_STATE) & STATE_BITS);
+	f->alive = !(raw64(c, x.raw + TRACE_STATE) & DEAD_BITS);
 	f->idled = !next.tid;
 	if (f->pid == UINT32_MAX)
 		f->pid = 0;
@@ -200,26 +209,90 @@ static void take_argument(struct wait_scan *c, const struct pass_sample *s, stru
 	f->arg = (uint32_t)*at + 1;
 }
 
-/* The kernel brought the thread's runtime up to date, which it does at ticks and at switches. */
-static void take_runtime(struct wait_scan *c, const struct pass_sample *s, struct fact *f)
+/* A number by the format that the recording keeps; false: it has none, or the record ends early. */
+static bool field_of(const struct wait_scan *c, const struct pass_sample *s,
+		     const struct pd_sample *x, const char *name, uint64_t *out)
+{
+	size_t n;
+	const struct pd_event *ev = pd_events(c->k->rec, &n);
+	const struct trace_format *format = pd_trace_of(c->k->rec, &ev[s->event]);
+	const struct trace_field *f = format ? trace_field_of(format, name) : NULL;
+	struct trace_value v;
+
+	if (!f || f->kind >= TRACE_TEXT ||
+	    !trace_get(f, x->raw, x->raw_size, pd_trace_swap(c->k->rec), &v))
+		return false;
+	*out = v.n;
+	return true;
+}
+
+/* The fields of sched_stat_runtime: by its format, else where the thread's own number is. */
+static bool runtime_of(const struct wait_scan *c, const struct pass_sample *s, uint32_t tid,
+		       uint32_t *whose, uint64_t *ran)
 {
 	struct pd_sample x;
-	size_t at = 0;
+	uint64_t pid;
+
+	if (pd_sample_parse(c->k->rec, s->r, &x))
+		return false;
+	if (field_of(c, s, &x, "pid", &pid) && field_of(c, s, &x, "runtime", ran)) {
+		*whose = (uint32_t)pid;
+		return true;
+	}
+	*whose = tid;
+	if (x.raw_size >= STAT_RUNTIME_NAME_LAST + 8 && raw32(c, x.raw + STAT_PID_NAME_LAST) == tid)
+		*ran = raw64(c, x.raw + STAT_RUNTIME_NAME_LAST);
+	else if (x.raw_size >= STAT_RUNTIME + 8 && raw32(c, x.raw + STAT_PID) == tid)
+		*ran = raw64(c, x.raw + STAT_RUNTIME);
+	else
+		return false;
+	return true;
+}
+
+/* The kernel brought a thread's runtime up to date, which it does at ticks and at switches; that of
+ * another CPU's thread, when it wakes one there. */
+static void take_runtime(struct wait_scan *c, const struct pass_sample *s, struct fact *f)
+{
+	struct fact other = *f;
+	uint32_t whose;
 	uint64_t ran;
 
-	if (!pd_sample_parse(c->k->rec, s->r, &x)) {
-		if (x.raw_size >= STAT_RUNTIME_NAME_LAST + 8 &&
-		    raw32(c, x.raw + STAT_PID_NAME_LAST) == f->tid)
-			at = STAT_RUNTIME_NAME_LAST;
-		else if (x.raw_size >= STAT_RUNTIME + 8 && raw32(c, x.raw + STAT_PID) == f->tid)
-			at = STAT_RUNTIME;
+	if (!runtime_of(c, s, f->tid, &whose, &ran)) {
+		if (f->tid && f->tid != UINT32_MAX)
+			own_thread(c, f);
+		return;
 	}
-	if (at) {
-		ran = raw64(c, x.raw + at);
+	c->k->out->has_accounted = true;
+	ran = ran < UINT32_MAX ? ran : UINT32_MAX;
+	if (whose == f->tid) {
 		f->kind = FACT_RUNTIME;
-		f->ran = ran < UINT32_MAX ? (uint32_t)ran : UINT32_MAX;
+		f->ran = (uint32_t)ran;
 	}
-	own_thread(c, f);
+	if (f->tid && f->tid != UINT32_MAX)
+		own_thread(c, f);
+	other.kind = FACT_ACCOUNTED;
+	other.tid = whose;
+	other.pid = 0;
+	other.ran = (uint32_t)ran;
+	if (whose)
+		put_fact(c, &other);
+}
+
+/* Of the thread that the record names. */
+static void take_other(struct wait_scan *c, const struct pass_sample *s, struct fact *f,
+		       enum fact_kind kind)
+{
+	struct pd_sample x;
+	uint64_t pid;
+
+	if (pd_sample_parse(c->k->rec, s->r, &x) || !field_of(c, s, &x, "pid", &pid))
+		return;
+	f->kind = (uint8_t)kind;
+	f->pid = 0;
+	f->tid = (uint32_t)pid;
+	c->k->out->has_migrations |= kind == FACT_MIGRATED;
+	if (f->tid)
+		put_fact(c, f);
 }
 
 /* Only if cgroups are asked for. */
@@ -240,7 +313,9 @@ static int on_fact_sample(void *ctx, const struct pass_sample *s, struct err *er
 	struct fact f = { .time = s->time, .tid = tid, .pid = task_pid(s->task), .cpu = s->cpu };
 	struct fact seen = f;
 
-	if (!s->time || (tid == UINT32_MAX && c->kind[s->event] != EVENT_SWITCH))
+	/* a thread that has exited has no number, but switches and runs all the same */
+	if (!s->time || (tid == UINT32_MAX && c->kind[s->event] != EVENT_SWITCH &&
+			 c->kind[s->event] != EVENT_RUNTIME))
 		return 0;
 	pass_time(c, s->time);
 	if (s->time < c->k->first_sample)
@@ -249,6 +324,7 @@ static int on_fact_sample(void *ctx, const struct pass_sample *s, struct err *er
 	(void)ring_time(c, s->cpu, s->time);
 	note_cgroup(c, s);
 	if (c->kind[s->event] != EVENT_OTHER && c->kind[s->event] != EVENT_RUNTIME &&
+	    c->kind[s->event] != EVENT_MIGRATE &&
 	    chains_of(&c->k->chains, c->k->rec, s, &f.chain, err))
 		return -1;
 	c->k->out->has_stacks |= f.chain && c->kind[s->event] != EVENT_WAKE;
@@ -270,8 +346,14 @@ static int on_fact_sample(void *ctx, const struct pass_sample *s, struct err *er
 		take_wake(c, s, &f);
 		return 0;
 	case EVENT_RUNTIME:
+		take_runtime(c, s, &f);
+		return 0;
+	case EVENT_MIGRATE:
+	case EVENT_STARTED:
 		if (tid)
-			take_runtime(c, s, &f);
+			own_thread(c, &seen);
+		take_other(c, s, &f,
+			   c->kind[s->event] == EVENT_MIGRATE ? FACT_MIGRATED : FACT_STARTED);
 		return 0;
 	case EVENT_OTHER:
 		break;

@@ -463,7 +463,7 @@ static void take_out(struct tracking *t, struct track *r, const struct fact *f)
 	r->sampled |= f->kind == FACT_SOME;
 	if (f->cpu != WAIT_NO_CPU)
 		r->cpu = f->cpu;
-	if (r->exited)
+	if (r->exited && !f->alive) /* by sched_switch, it may exit for a while yet */
 		end_track_thread(t, r, f->time);
 }
 
@@ -513,6 +513,23 @@ static bool is_switch(const struct fact *f)
 	return tells_out(f->kind) || f->kind == FACT_IN || f->kind == FACT_TRACE_IN;
 }
 
+/* Facts by others' records, which say nothing on what the thread did. */
+static void take_aside(const struct tracking *t, const struct fact *f)
+{
+	const struct wait *w = t->k->out;
+	const uint64_t *at = u64map_find(&t->at, f->tid);
+	struct wait_thread *x = at ? track_thread_of(t, &t->v.v[*at]) : NULL;
+
+	if (!x || f->time < w->from || f->time > w->until)
+		return;
+	if (f->kind == FACT_MIGRATED)
+		x->migrated++;
+	else if (f->kind == FACT_ACCOUNTED)
+		x->accounted += f->ran;
+	else if (!x->started)
+		x->started = f->time;
+}
+
 static void take_own(struct tracking *t, struct track *r, const struct fact *f)
 {
 	if (f->pid && f->pid != UINT32_MAX && f->kind != FACT_FORK)
@@ -551,7 +568,7 @@ static void take_own(struct tracking *t, struct track *r, const struct fact *f)
 	}
 }
 
-static int take_fact(struct tracking *t, const struct fact *f)
+static int take_doing(struct tracking *t, const struct fact *f)
 {
 	bool early = f->kind == FACT_SEEN && f->time < t->k->begins;
 	bool on_cpu = f->kind != FACT_FORK && f->kind != FACT_WAKE;
@@ -571,6 +588,15 @@ static int take_fact(struct tracking *t, const struct fact *f)
 	if (c && is_switch(f))
 		leave_cpu(t, c, r, f);
 	return 0;
+}
+
+static int take_fact(struct tracking *t, const struct fact *f)
+{
+	if (f->kind >= FACT_MIGRATED) {
+		take_aside(t, f);
+		return 0;
+	}
+	return take_doing(t, f);
 }
 
 /* ---- all of them ----------------------------------------------------------------------------- */

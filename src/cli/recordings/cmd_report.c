@@ -320,6 +320,7 @@ int cmd_report(struct cli *cli)
 	return result_command(cli,
 			      cli->opt.account	     ? RESULT_ACCOUNT
 			      : cli->opt.wait	     ? RESULT_WAIT
+			      : cli->opt.sched	     ? RESULT_SCHED
 			      : cli->opt.wall	     ? RESULT_WALL
 			      : cli->opt.concurrency ? RESULT_CONCURRENCY
 			      : cli->opt.critical    ? RESULT_CRITICAL

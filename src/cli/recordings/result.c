@@ -14,6 +14,7 @@
 #include "report/chains_tables.h"
 #include "report/mix_tables.h"
 #include "report/parallel_view.h"
+#include "report/sched_view.h"
 #include "report/registers_view.h"
 #include "report/rows.h"
 #include "report/sharing_view.h"
@@ -27,19 +28,13 @@ const struct result_kind result_kinds[RESULT_COUNT] = {
 };
 
 result_walk *const result_walks[RESULT_COUNT] = {
-	[RESULT_CALLEES] = report_walk,
-	[RESULT_CALLERS] = report_walk,
-	[RESULT_ACCOUNT] = account_walk,
-	[RESULT_PROCESSES] = account_walk,
-	[RESULT_MODULES] = account_walk,
-	[RESULT_MEM] = mem_walk,
-	[RESULT_REGISTERS] = registers_walk,
-	[RESULT_SHARING] = sharing_walk,
-	[RESULT_WAIT] = wait_walk,
-	[RESULT_WALL] = wall_walk,
-	[RESULT_CONCURRENCY] = concurrency_walk,
-	[RESULT_CRITICAL] = critical_walk,
-	[RESULT_FINDINGS] = findings_walk,
+	[RESULT_CALLEES] = report_walk,	     [RESULT_CALLERS] = report_walk,
+	[RESULT_ACCOUNT] = account_walk,     [RESULT_PROCESSES] = account_walk,
+	[RESULT_MODULES] = account_walk,     [RESULT_MEM] = mem_walk,
+	[RESULT_REGISTERS] = registers_walk, [RESULT_SHARING] = sharing_walk,
+	[RESULT_WAIT] = wait_walk,	     [RESULT_SCHED] = sched_walk,
+	[RESULT_WALL] = wall_walk,	     [RESULT_CONCURRENCY] = concurrency_walk,
+	[RESULT_CRITICAL] = critical_walk,   [RESULT_FINDINGS] = findings_walk,
 };
 
 void result_free(struct result *x)

@@ -99,7 +99,7 @@ extern result_walk *const result_walks[RESULT_COUNT];
 #undef RESULT
 
 result_walk report_walk, account_walk, registers_walk, mem_walk, sharing_walk, wait_walk, wall_walk,
-	concurrency_walk, critical_walk, findings_walk;
+	concurrency_walk, sched_walk, critical_walk, findings_walk;
 
 /* A pass over the samples that the options select, of all events. */
 int result_pass(struct pass **out, struct cli *cli, const struct recording *r,

@@ -86,6 +86,7 @@ bool results_able(const struct results *all, enum result_id id)
 	case RESULT_MEM:
 		return memory_told(r->rec);
 	case RESULT_WAIT:
+	case RESULT_SCHED:
 	case RESULT_WALL:
 	case RESULT_CONCURRENCY:
 	case RESULT_CRITICAL:

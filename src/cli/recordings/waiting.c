@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * report --wait: the waits of threads; --wall: which functions took wall time; --concurrency:
- * the states of CPUs; --critical: the path that the end waited for.
+ * report --wait: the waits of threads; --sched: delays and runs; --wall: which functions took wall
+ * time; --concurrency: the states of CPUs; --critical: the path that the end waited for.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -9,9 +9,11 @@
 #include "base/xalloc.h"
 #include "cli/recordings/waiting.h"
 #include "analyse/cube.h"
+#include "analyse/scheduler.h"
 #include "collect/tsc.h"
 #include "report/critical_view.h"
 #include "report/parallel_view.h"
+#include "report/sched_view.h"
 #include "report/wait_view.h"
 
 struct waiting {
@@ -30,27 +32,45 @@ static void free_waits(void *own)
 }
 
 /* Time is a thread's: it is on one CPU and another. */
-static int check_waits(const struct cli *cli, struct err *err)
+static int check_waits(const struct cli *cli, const char *option, struct err *err)
 {
 	const struct options *o = &cli->opt;
 
 	if (o->cpu || o->event.n)
-		return err_set(err, ERR_USAGE,
-			       "--wait is of whole threads: not with --cpu or --event");
+		return err_set(err, ERR_USAGE, "%s is of whole threads: not with --cpu or --event",
+			       option);
 	return 0;
 }
 
-int wait_walk(struct result *out, const struct result_ask *ask, struct pass *pass, unsigned turn,
-	      struct err *err)
+/* out->own begins with a struct waiting. */
+static int walk_waits(struct result *out, const struct result_ask *ask, struct pass *pass,
+		      unsigned turn, const char *option, struct err *err)
 {
 	struct waiting *c = out->own;
 
 	if (turn)
 		return result_wait(&c->w, ask, &c->own_wait, err);
-	out->own = c = xcalloc(1, sizeof(*c));
-	out->end = free_waits;
-	return check_waits(ask->cli, err) || result_wait_begin(ask, &c->own_wait, pass, err) ? -1
-											     : 0;
+	return check_waits(ask->cli, option, err) || result_wait_begin(ask, &c->own_wait, pass, err)
+		       ? -1
+		       : 0;
+}
+
+static void put_waits(struct waiting *c, const struct result_ask *ask)
+{
+	c->v.images = ask->r->images;
+	c->v.limit = (size_t)ask->cli->opt.limit;
+	wait_view_order(&c->v, c->w);
+	recording_source(&c->v.source, ask->r, ask->cli, ask->said.input, NULL);
+}
+
+int wait_walk(struct result *out, const struct result_ask *ask, struct pass *pass, unsigned turn,
+	      struct err *err)
+{
+	if (!turn) {
+		out->own = xcalloc(1, sizeof(struct waiting));
+		out->end = free_waits;
+	}
+	return walk_waits(out, ask, pass, turn, "--wait", err);
 }
 
 int wait_make(struct result *out, const struct result_ask *ask, struct err *err)
@@ -58,12 +78,51 @@ int wait_make(struct result *out, const struct result_ask *ask, struct err *err)
 	struct waiting *c = out->own;
 
 	(void)err;
-	c->v.images = ask->r->images;
-	c->v.limit = (size_t)ask->cli->opt.limit;
-	wait_view_order(&c->v, c->w);
-	recording_source(&c->v.source, ask->r, ask->cli, ask->said.input, NULL);
+	put_waits(c, ask);
 	document_open(&out->d, &wait_document, &c->v);
 	wait_put(&out->d, &c->v);
+	return 0;
+}
+
+/* ---- the scheduler --------------------------------------------------------------------------- */
+
+#define BINS 48 /* of the map */
+
+struct scheduling {
+	struct waiting w; /* first */
+	struct sched s;
+	struct sched_view v;
+};
+
+static void free_sched(void *own)
+{
+	struct scheduling *c = own;
+
+	sched_free(&c->s);
+	sched_view_free(&c->v);
+	free_waits(own);
+}
+
+int sched_walk(struct result *out, const struct result_ask *ask, struct pass *pass, unsigned turn,
+	       struct err *err)
+{
+	if (!turn) {
+		out->own = xcalloc(1, sizeof(struct scheduling));
+		out->end = free_sched;
+	}
+	return walk_waits(out, ask, pass, turn, "--sched", err);
+}
+
+int sched_make(struct result *out, const struct result_ask *ask, struct err *err)
+{
+	struct scheduling *c = out->own;
+
+	(void)err;
+	put_waits(&c->w, ask);
+	sched_build(&c->s, c->w.w, BINS);
+	sched_view_make(&c->v, &c->w.v, &c->s);
+	document_open(&out->d, &sched_document, &c->v);
+	sched_put(&out->d, &c->v);
 	return 0;
 }
 

@@ -45,6 +45,8 @@ static inline void put_wait_dso(struct table_cell *out, const struct images *ima
 	out->text = p->image != IMAGE_NONE ? image_name(images, p->image) : NULL;
 }
 
+/* Facts on what is not known: wake-ups, lost records, contradictions. */
+void wait_put_doubts(struct document *d, const struct wait_view *v);
 /* Returns the time of all wanted threads. */
 uint64_t wait_all_time(const struct wait_view *v, enum wait_state s);
 

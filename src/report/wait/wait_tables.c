@@ -132,7 +132,7 @@ static void add_cut(struct document *d, const struct wait_view *v)
 static void add_wait_facts(struct document *d, const struct wait_view *v)
 {
 	const struct wait *w = v->w;
-	char a[NUM_MAX], b[NUM_MAX], n[NUM_MAX];
+	char a[NUM_MAX], n[NUM_MAX];
 	struct buf again = BUF_INIT, unwound = BUF_INIT;
 
 	(void)again_put(&again, v->source.info, "--wait", false);
@@ -169,6 +169,18 @@ static void add_wait_facts(struct document *d, const struct wait_view *v)
 				    wait_share_of(w->waits - w->guessed - w->chainless, w->waits)),
 			num_exact(n, w->waits));
 	add_wait_lost(d, w);
+	wait_put_doubts(d, v);
+	buf_free(&again);
+	buf_free(&unwound);
+}
+
+void wait_put_doubts(struct document *d, const struct wait_view *v)
+{
+	const struct wait *w = v->w;
+	char a[NUM_MAX], b[NUM_MAX];
+	struct buf again = BUF_INIT;
+
+	(void)again_put(&again, v->source.info, "--wait", false);
 	if (!w->has_wakings)
 		document_fact(
 			d, "wake-ups", false,
@@ -204,7 +216,6 @@ static void add_wait_facts(struct document *d, const struct wait_view *v)
 			"CPU: that time is unknown",
 			num_exact(a, w->contradicted), w->contradicted == 1 ? "" : "s");
 	buf_free(&again);
-	buf_free(&unwound);
 }
 
 static void add_wait_table(struct document *d, const struct wait_view *v,
