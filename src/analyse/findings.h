@@ -102,6 +102,7 @@ struct findings {
 	/* The function with most samples, for a headline; share NAN: there are no samples. */
 	struct finding head;
 	bool spread;	/* no function has much: `head` has most */
+	bool waits;	/* were recorded */
 	double running; /* the part of the threads' time on a CPU; NAN: not known */
 	double waited;	/* the part of the length in which nothing could run; NAN: not known */
 	uint64_t on_cpu, length; /* ns; length 0: not known */

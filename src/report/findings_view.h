@@ -35,6 +35,8 @@ struct findings_view {
 	const char *unit; /* what shares of the event are of: "the time", "the cycles" */
 	const char *headline;
 	const char *nothing; /* why there are no findings; NULL: there are */
+	const char
+		*unmeasured; /* that functions have no causes; NULL: they have, or there are none */
 	struct findings_line line[FINDINGS_MAX];
 	size_t n;
 	struct arena a;

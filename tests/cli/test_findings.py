@@ -84,6 +84,8 @@ for name, event in (("all", "cpu-clock"), ("user", "cpu-clock:u")):
         head[name] = json.loads(run("report", "--findings", "-j", name + ".data").stdout)["headline"]["text"]
 if len(head) == 2:
     t.ok("was on a CPU for" in head["all"], "a program that sleeps: its time on a CPU", head)
+    notes = [json.loads(run("report", "--findings", "-j", x + ".data").stdout)["notes"] for x in ("all", "user")]
+    t.equal([any("was not recorded: cyclade record --wait" in n for n in x) for x in notes], [True, False], "what it waited for was not recorded: known only if all its time is")
     t.ok("on a CPU" not in head["user"], "not from samples without the kernel's", head)
     times = json.loads(run("sql", "--format", "json", "all.data", "SELECT min(time) AS first, max(time) AS last FROM samples").stdout)
     times = (times["rows"] if isinstance(times, dict) else times)[0]

@@ -19,7 +19,7 @@ import mem_made  # noqa: E402
 import sharing_made  # noqa: E402
 import waits_made  # noqa: E402
 from sim import SYSROOT, run_on  # noqa: E402
-from tap import CYCLADE, KERNEL, PROGS, ROOT, Tap, run  # noqa: E402
+from tap import CYCLADE, KERNEL, PROGS, ROOT, SANITIZED, Tap, run  # noqa: E402
 
 t = Tap()
 tmp = tempfile.mkdtemp(prefix="cyclade-planted-")
@@ -57,9 +57,9 @@ def findings(name):
     return d
 
 
-def check(name, kind, function=None, thing=None, says=None, source=False):
+def check(name, kind, function=None, thing=None, says=None, source=False, made=False):
     """The first row is of that kind, function and object (each a text, or several of which one is enough), says the pattern, and has a line of
-    the function."""
+    the function. made: no chance is in the recording, so that each must be right."""
     global right, tried
     d = findings(name)
     first = d["rows"][0] if d["rows"] else {}
@@ -69,6 +69,8 @@ def check(name, kind, function=None, thing=None, says=None, source=False):
     if good and source:
         at = re.fullmatch(r".*planted\.c:(\d+)", first["source"] or "")
         good = bool(at) and int(at[1]) in lines_of(first["function"])
+    if made:
+        t.ok(good, name + ": %s in %s" % (kind, function), json.dumps(d["rows"], indent=1))
     tried += 1
     right += good
     table.append("%-4s %-13s %-16s %-16s %s" % ("ok" if good else "BAD", name, any_of(kind)[0], any_of(function)[0], "" if good else "found:"))
@@ -104,8 +106,14 @@ LIVE = {
 }
 
 
+# under a sanitizer, where each command takes ten times as long
+FEW = ("hot", "allocations", "faults", "processes", "owner", "sleeping", "late", "crowd", "python", "gcc", "sleep", "even", "balanced")
+
+
 def planted_live():
     for name, (options, kind, function, thing, says, source) in LIVE.items():
+        if SANITIZED and name not in FEW:
+            continue
         if options != TIME and not KERNEL:
             t.skip(name, "the kernel cannot be recorded here")
             continue
@@ -117,7 +125,9 @@ def planted_live():
             t.skip(name, "fsync() takes no time here")
             continue
         d = check(name, kind, function, thing, says, source)
-        t.ok(not any(r["kind"] in MEASURED for r in d["rows"]), name + ": no cause that was not measured", d["rows"])
+        t.ok(not any(r["kind"] in MEASURED for r in d["rows"]) and
+             any(r["kind"] == "hot_function" for r in d["rows"]) == any("causes: not measured" in n for n in d["notes"]),
+             name + ": no cause that was not measured", d)
 
 
 def cgroup_with_quota(share):
@@ -143,16 +153,14 @@ def cgroup_with_quota(share):
 
 
 def planted_others():
-    path = cgroup_with_quota(0.25) if KERNEL else None
+    path = cgroup_with_quota(0.05) if KERNEL else None
     if path:
-        why = record("quota", WAIT, ["sh", "-c", 'echo $$ >"$1/cgroup.procs" && exec "$2" even 0.1', "sh", path, PLANTED])
+        why = record("quota", WAIT, ["sh", "-c", 'echo $$ >"$1/cgroup.procs" && exec "$2" even 0.025', "sh", path, PLANTED])
         os.rmdir(path)
         if why:
             t.skip("quota", "cannot be recorded here: " + why)
-        elif any(r["kind"] == "no_cpu" for r in findings("quota")["rows"]):
-            t.skip("quota", "others have the CPUs")  # and run in its place: no record has the reason
         else:
-            check("quota", "quota", says="the quota of its cgroup")
+            check("quota", "quota", says="quota of")
     else:
         t.skip("quota", "no cgroup can be made here")
     shutil.copy(os.path.join(PROGS, "prog_made"), "node")
@@ -223,11 +231,11 @@ def made_starved(name):
 
 def planted_made():
     made_account("dram", MEM_LOAD_L3_MISS_RETIRED__LOCAL_DRAM=400, UOPS_RETIRED__STALL_CYCLES=500)
-    check("dram", "memory", "hot", "Local_DRAM")
+    check("dram", "memory", "hot", "Local_DRAM", made=True)
     made_account("branches", BR_MISP_RETIRED__ALL_BRANCHES=240, UOPS_RETIRED__STALL_CYCLES=200)
-    check("branches", "mispredicts", "hot", "Mispredicted")
+    check("branches", "mispredicts", "hot", "Mispredicted", made=True)
     made_account("fetch", RS_EVENTS__EMPTY_CYCLES=300, UOPS_RETIRED__STALL_CYCLES=350)
-    check("fetch", "frontend", "hot", "RS_Empty")
+    check("fetch", "frontend", "hot", "RS_Empty", made=True)
     for name, level, number, other in (("loads", 7, 13, 0), ("numa", 8, 13, 1)):  # bits of mem_lvl, mem_lvl_num, mem_remote
         rnd, rows = random.Random(3), []
         for i in range(600):
@@ -236,14 +244,14 @@ def planted_made():
             rows.append(mem_made.Sample(src, weight=300 + rnd.randrange(100) if far else 5, ip=account_made.BASE + 0x1000 + account_made.SIZE * (not far) + 3,
                                         addr=0x7f0000001000 + 64 * i))
         mem_made.write(name + ".data", rows, program=os.path.join(tmp, "prog"))
-        check(name, "memory", "hot", "RAM, remote" if other else "RAM")
+        check(name, "memory", "hot", "RAM, remote" if other else "RAM", made=True)
     if shutil.which("gcc"):
         made_sharing("sharing")
-        check("sharing", "false_sharing", "worker", "counters")
+        check("sharing", "false_sharing", "worker", "counters", made=True)
     else:
         t.skip("sharing", "no gcc here")
     made_starved("starved")
-    check("starved", "hot_function", "work")
+    check("starved", "hot_function", "work", made=True)
 
 
 SLOTS = "{slots,cycles,%s}:S" % ",".join("topdown-" + x for x in ("retiring", "bad-spec", "fe-bound", "be-bound", "heavy-ops", "br-mispredict", "fetch-lat", "mem-bound"))
@@ -314,6 +322,8 @@ def plain():
     wrong, of = [], 0
     for i, (name, (line, kinds)) in enumerate(PLAIN.items()):
         words = shlex.split(line)
+        if SANITIZED and name not in FEW:
+            continue
         if not shutil.which(words[0]) or (name == "make" and not shutil.which("gcc")):
             t.skip(name, "no %s here" % words[0])
             continue
@@ -325,7 +335,7 @@ def plain():
         for r in findings("plain-" + name)["rows"]:
             if r["kind"] not in MACHINE + ANY + kinds:
                 wrong.append("%-10s %s | %s | %s" % (name, r["kind"], r["function"], r["statement"]))
-    t.ok(20 * len(wrong) <= of, "%d plain programs: at most one finding in 20 that is wrong" % of, "\n".join(wrong))
+    t.ok(20 * len(wrong) <= max(of, 20), "%d plain programs: at most one finding in 20 that is wrong" % of, "\n".join(wrong))
 
 
 def whole():

@@ -142,6 +142,7 @@ void findings_cpus(struct finding_work *w, uint64_t idle)
 	}
 	if (!work)
 		return;
+	w->out->waits = true;
 	w->out->on_cpu = ran;
 	w->out->length = length;
 	w->out->waited = length ? (double)idle / (double)length : NAN;

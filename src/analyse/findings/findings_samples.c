@@ -160,11 +160,20 @@ static bool is_explained(const struct finding_work *w, const struct finding_plac
 	return false;
 }
 
+/* Returns true for a program that hardly ran: why is not known without waits, and what it ran is
+ * no news. */
+static bool hardly_ran(const struct finding_work *w)
+{
+	return !w->in->wait && w->out->running < 0.5 && w->all.period < SHORT_NS;
+}
+
 static void find_hot(struct finding_work *w, const struct spots *s)
 {
 	const struct spot *own[HOT_MOST + 1] = { NULL };
 	size_t n = 0;
 
+	if (hardly_ran(w))
+		return;
 	for (size_t i = 0; i < s->n && n <= HOT_MOST; i++)
 		if (is_own(&s->v[i]))
 			own[n++] = &s->v[i];

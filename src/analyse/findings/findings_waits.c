@@ -161,9 +161,11 @@ static uint64_t idle_before(const struct waiting *k, uint64_t t)
 static struct waited *waited_of(struct waiting *k, const struct wait_span *s, uint32_t chain,
 				uint8_t reason)
 {
-	/* a mutex is one finding, wherever it is locked; else a function that waits is one */
-	bool by_object = s->object && (reason == WAIT_LOCK || !k->own[chain]);
-	uint64_t what = by_object ? (uint64_t)s->object << 32 : k->own[chain];
+	/* a mutex is one finding, wherever it is locked; so is a quota, which ends anywhere; else a
+	 * function that waits is one */
+	uint32_t place = reason == WAIT_THROTTLED ? 0 : k->own[chain];
+	bool by_object = s->object && (reason == WAIT_LOCK || !place);
+	uint64_t what = by_object ? (uint64_t)s->object << 32 : place;
 	bool fresh;
 	uint64_t *at = u64map_xat(&k->at, hash_pair(what, reason), &fresh);
 
@@ -172,7 +174,7 @@ static struct waited *waited_of(struct waiting *k, const struct wait_span *s, ui
 		vec_xpush(&k->waited, ((struct waited){ .reason = reason,
 							.object = s->object,
 							.chain = chain,
-							.place = k->own[chain] }));
+							.place = place }));
 	}
 	return &k->waited.v[*at];
 }
@@ -220,7 +222,8 @@ static void add_waited_time(struct waiting *k, const struct wait_span *s, uint32
 	x->time += time;
 	x->n += s->reason == reason;
 	x->woken += s->reason == WAIT_WOKEN ? time : 0;
-	add_caller_time(k, x, k->caller[chain], time);
+	if (x->place)
+		add_caller_time(k, x, k->caller[chain], time);
 	if (s->reason == reason)
 		x->idle += idle_before(k, s->until) - idle_before(k, s->from);
 	if (x->until < s->until) { /* others may have waited for the same meanwhile */
@@ -447,7 +450,8 @@ static void find_waited(struct finding_work *w, const struct waiting *k, const s
 	f.at = place_of(k, x->place, w->in->images);
 	if ((double)x->called > 0.5 * (double)x->time)
 		f.caller = place_of(k, x->caller, w->in->images);
-	set_call(&f, w, x);
+	if (x->reason != WAIT_THROTTLED)
+		set_call(&f, w, x);
 	finding_add(w, &f, least);
 }
 

@@ -149,6 +149,23 @@ static const char *sentence(struct findings_view *v, struct buf *b)
 	return text;
 }
 
+/* A function that has much time, and nothing that has the reason. */
+static bool is_time_alone(const struct findings *f, const struct pd *rec, size_t event)
+{
+	size_t n;
+	const struct pd_event *ev = pd_events(rec, &n);
+	bool hot = false;
+
+	if (event >= n || event_cost(rec, &ev[event]) != EVENT_COST_TIME)
+		return false;
+	for (size_t i = 0; i < f->n; i++) {
+		if (f->v[i].of == FINDING_OF_CYCLES || f->v[i].of == FINDING_OF_SLOTS)
+			return false;
+		hot |= f->v[i].kind == FINDING_HOT;
+	}
+	return hot;
+}
+
 void findings_view_fill(struct findings_view *v, const struct findings *f,
 			const struct view_source *source, const struct pd *rec, size_t event)
 {
@@ -182,10 +199,20 @@ void findings_view_fill(struct findings_view *v, const struct findings *f,
 	shorten_cmdline(v); /* commands are made of all of it */
 	finding_put_headline(&b, v);
 	v->headline = sentence(v, &b);
-	if (!f->n)
-		v->nothing = f->samples ? "nothing unusual was found: no function, wait or call "
-					  "stands out by more than its error"
-					: "no findings: there are no samples";
+	if (is_time_alone(f, rec, event))
+		v->unmeasured =
+			"causes: not measured, as time alone was recorded; record --account "
+			"counts them where the machine has counters";
+	if (f->n)
+		return;
+	if (!f->samples)
+		v->nothing = "no findings: there are no samples";
+	else if (f->waited > 0.5 && !f->waits)
+		v->nothing = "no findings: the program was off the CPUs most of the time, and what "
+			     "it waited for was not recorded: cyclade record --wait";
+	else
+		v->nothing = "nothing unusual was found: no function, wait or call stands out by "
+			     "more than its error";
 }
 
 void findings_view_free(struct findings_view *v)
@@ -372,5 +399,7 @@ void findings_put(struct document *d, const struct findings_view *v)
 	document_table(d, &(struct table){ .form = &headline_form, .ctx = v, .array = v, .n = 1 });
 	if (v->nothing)
 		document_note(d, v->nothing);
+	if (v->unmeasured)
+		document_note(d, v->unmeasured);
 	recorded_tail(d, &v->source);
 }

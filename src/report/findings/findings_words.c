@@ -154,8 +154,11 @@ static void put_wait(struct buf *b, const struct finding *f)
 		   num_seconds(time, (double)f->time / 1e9),
 		   num_seconds(all, (double)f->length / 1e9));
 	put_who(b, f);
-	buf_printf(b, " waited for %s", reason_words(f->reason));
-	if (f->object)
+	if (f->reason == WAIT_THROTTLED && f->object)
+		buf_printf(b, " waited for CPU time (%s)", f->object);
+	else
+		buf_printf(b, " waited for %s", reason_words(f->reason));
+	if (f->object && f->reason != WAIT_THROTTLED)
 		buf_printf(b, ", %s%s", f->object, f->at.function ? "," : "");
 	put_place_if_known(b, " in ", f);
 	put_caller(b, f);
