@@ -18,6 +18,7 @@
 #include "base/fs.h"
 
 #define LETTERS	  6
+#define TRIES	  50
 #define LEAST_AGE 5 /* seconds, as a clock may be set */
 #define OURS	  01700
 
@@ -95,11 +96,18 @@ static void remove_files(int fd)
 
 void dir_held_remove(const char *path)
 {
-	int fd = open_dir(path);
+	const struct timespec pause = { .tv_nsec = 2000000 };
 
-	if (fd >= 0)
-		remove_files(fd);
-	(void)rmdir(path);
+	/* a program that still runs may make one more file meanwhile */
+	for (int i = 0; i < TRIES; i++) {
+		int fd = open_dir(path);
+
+		if (fd >= 0)
+			remove_files(fd);
+		if (!rmdir(path) || (errno != ENOTEMPTY && errno != EEXIST))
+			return;
+		(void)nanosleep(&pause, NULL);
+	}
 }
 
 static bool has_mark(const char *name, const char *mark)

@@ -365,7 +365,9 @@ int file_new_open(struct file_new *f, const char *path, mode_t mode, enum file_n
 	if (ours && follow_ours(f, err))
 		return -1;
 	if (ours ? lstat(f->path, &st) : stat(f->path, &st)) {
-		if (errno == ENOENT && !lstat(f->path, &at)) {
+		if (errno != ENOENT) /* a link to itself, too */
+			return err_sys(err, "%s", path);
+		if (!lstat(f->path, &at)) {
 			(void)err_set(err, ERR_NOT_FOUND, "%s: a symbolic link to nothing", path);
 			return err_hint(err, "name the file itself");
 		}

@@ -45,6 +45,7 @@ READERS = {
     ("sum", "output"): ("account", "sum --no-cache -j -o OUT IN IN"),
     ("sql", "output"): ("account", "sql --no-cache --format csv -o OUT IN SELECT(pid)FROM(samples)"),
     ("info", "output"): ("account", "info -j -o OUT IN"),
+    ("script", "output"): ("account", "script --no-cache -o OUT IN"),
     ("archive", "output"): ("account", "archive -q -o OUT IN"),
     ("report", "html"): ("account", "report --no-cache --html OUT IN"),
     ("diff", "html"): ("account", "diff --no-cache --html OUT IN IN"),
@@ -60,7 +61,7 @@ MEASURES = {
     ("validate", "output"): "validate --quick -q -j -o OUT page-faults",
     ("calibrate", "output"): "calibrate --quick -q -o OUT l1",
 }
-PLACES = ("a file", "a link", "nothing", "a hard link", "a stranger's link", "a stranger's file", "a link to nothing", "a directory")
+PLACES = ("a file", "a link", "nothing", "a hard link", "a stranger's link", "a stranger's file", "a link to nothing", "a link to itself", "a directory")
 SLOW = ("validate",)  # seconds each
 RECORDINGS = (("record", "output"), ("run", "data"))  # what was there becomes OUT.old
 
@@ -198,13 +199,13 @@ def in_its_place(p):
         elif what == "a directory":
             os.mkdir(p.out)
         elif what != "nothing":
-            os.symlink(other if "nothing" not in what else p.dir + ".none", p.out)
+            os.symlink(p.dir + ".none" if "nothing" in what else os.path.basename(p.out) if "itself" in what else other, p.out)
         if "stranger" in what:
             os.lchown(p.out, STRANGER, STRANGER)
         code, err = p.run()
         if what == "a directory":
             tried(what, "it is taken" if code == 0 or not os.path.isdir(p.out) or os.listdir(p.out) else None if "cyclade" in err else "no message", code, err)
-        elif what == "a link to nothing":
+        elif what in ("a link to nothing", "a link to itself"):
             tried(what, "it is followed" if code == 0 or os.path.lexists(p.dir + ".none") or not os.path.islink(p.out) else None, code, err)
         elif what in ("a link", "a stranger's link"):
             target = content(other)
