@@ -102,6 +102,8 @@ files = json.loads(plan.stdout) if plan and plan.returncode == 0 else {}
 if files:
     prefix = os.path.commonprefix([os.path.dirname(x) for x in files.values()]).rstrip("/")
     installed = sorted(re.sub("^%s/" % re.escape(prefix), "usr/", x) for x in files.values())
+    # without dpkg's tools meson does not know that Debian has a directory of libraries for each architecture
+    installed = [re.sub("^usr/lib64/", "usr/lib/any/", x) for x in installed]
     taken = {}
     for recipe in glob.glob(os.path.join(ROOT, "packaging", "debian", "*.install")):
         for line in read(recipe).split("\n"):
