@@ -48,7 +48,7 @@ void file_keep(const struct stat *st, enum file_kind kind)
 	(void)pthread_mutex_lock(&kept_lock);
 	if (!kept_has(st) && vec_push(&kept, k))
 		kept_failed = true;
-	if (kind == FILE_SECRET && S_ISREG(st->st_mode)) {
+	if (kind == FILE_SECRET) { /* a pipe has 0600 */
 		if (!(st->st_mode & S_IRGRP))
 			kept_mode &= ~(mode_t)S_IRWXG;
 		if (!(st->st_mode & S_IROTH))

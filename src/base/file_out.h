@@ -41,7 +41,9 @@
 
 enum file_kind {
 	FILE_INPUT,
-	FILE_SECRET, /* a recording: files made of it are no more readable than it is */
+	/* A recording or results of one: files made of it are no more readable than it is; of what
+	 * comes through a pipe, its owner's alone. */
+	FILE_SECRET,
 };
 
 /* Regular files and FIFOs are kept, others ignored. Threads may call it side by side. */

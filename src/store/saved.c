@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/file_in.h"
+#include "base/file_out.h"
 #include "base/xalloc.h"
 
 #define FILE_MAX ((size_t)64 << 20)
@@ -196,6 +197,7 @@ static int read_saved_file(struct saved *s, const char *path, struct err *err)
 	char *text;
 	int ret;
 
+	file_keep_path(path, FILE_SECRET);
 	if (file_map_open(&map, path, err))
 		return -1;
 	if (map.len > FILE_MAX) {

@@ -97,6 +97,28 @@ with open("x.data", "rb") as f:
     r = cyclade("report", "-j", "-", "-o", "from-stdin", stdin=f)
 t.equal((r.returncode, stat.S_IMODE(os.stat("from-stdin").st_mode)), (0, 0o600), "of standard input: as secret as that")
 
+with open("x.data", "rb") as f:
+    r = subprocess.run([CYCLADE, "report", "-j", "-", "-o", "from-pipe"], input=f.read(), capture_output=True, timeout=600)
+t.equal((r.returncode, stat.S_IMODE(os.stat("from-pipe").st_mode)), (0, 0o600), "of a pipe: its owner's alone")
+
+# ---- results that were saved
+with open("saved.csv", "w") as f:
+    f.write("1000000,,cycles,1000000,100.00,,\n")
+with open("saved.json", "w") as f:
+    f.write('{"schema":"cyclade.counts/2","command":["true"],"counts":[{"event":"cycles","value":12,"value_error":1}],"notes":[]}')
+for mode in (0o600, 0o640, 0o644):
+    made = {}
+    for command in (["diff", "-j", "-o", "OUT", "saved.json", "saved.json"], ["sql", "-o", "OUT", "-i", "saved.json", "select * from stat"],
+                    ["stat", "--import", "saved.csv", "-e", "cycles", "-j", "-o", "OUT"], ["stat", "--import", "saved.csv", "--model", "ivb", "-j", "-o", "OUT"]):
+        for name in ("saved.json", "saved.csv"):
+            os.chmod(name, mode)
+        if os.path.exists("of-saved"):
+            os.unlink("of-saved")
+        r = cyclade(*["of-saved" if word == "OUT" else word for word in command])
+        if r.returncode == 0:
+            made[" ".join(command[:2])] = stat.S_IMODE(os.stat("of-saved").st_mode)
+    t.ok(len(made) > 2 and set(made.values()) == {mode}, "what is made of saved results has mode %o like them" % mode, (made, r.stderr))
+
 # ---- other files that are read
 with open("own", "w") as f:
     f.write("# none\n")
