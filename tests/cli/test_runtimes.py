@@ -108,6 +108,10 @@ def screen_of_run(t):
     t.ok("no names: " in text and "to name it: NODE_OPTIONS=--perf-basic-prof" in text.replace("\n          ", ""),
          "run: the switch is shown", text)
     t.ok("next: NODE_OPTIONS=--perf-basic-prof cyclade run -- ./node " + MS in text, "run: it is the first next command", text)
+    r = run("run", "-r", "2", "--no-tree", "--data", "runs.data", "--", "./node", MS)
+    text = r.stdout + r.stderr
+    t.ok("to name it: NODE_OPTIONS=--perf-basic-prof (in run 1)" in re.sub("\n +", " ", text), "run -r: the switch is shown", text)
+    t.ok("next: NODE_OPTIONS=--perf-basic-prof cyclade run" in text, "run -r: it is the first next command", text)
 
 
 def real(t, name, program, env, function):

@@ -347,6 +347,8 @@ static void find_no_names(const struct run_summary *o, struct run_report *r, con
 		struct buf b = BUF_INIT;
 
 		runtime_put_line(&b, &o->found[i]);
+		if (o->repeats)
+			buf_puts(&b, " (in run 1)");
 		line[r->n_no_names] = b.failed ? NULL : arena_strdup(&o->cli->arena, buf_str(&b));
 		r->n_no_names += line[r->n_no_names] != NULL;
 		buf_free(&b);
@@ -528,6 +530,8 @@ static int report_repeats(struct run_summary *o, struct err *err)
 	    run_repeats_where(r, limit_of(o), &o->table, &o->n_tables, &o->top, err))
 		return -1;
 	o->several = o->n_tables > 1;
+	o->n_found = r->n_found;
+	memcpy(o->found, r->found, sizeof(o->found));
 	rc = (o->res->kept && look_at_first(o, err)) || put_document(o, err) ? -1 : 0;
 	end_look(o);
 	return rc;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "analyse/event_cost.h"
 #include "cli/recording.h"
 #include "cli/repeats.h"
 
@@ -160,6 +161,21 @@ static int name_events(struct run_repeats *r, const struct pd *rec, struct run_t
 	return 0;
 }
 
+/* Code without names, of the event that leads. */
+static void find_runtimes(struct run_repeats *r, const struct pd *rec, const struct profile *p)
+{
+	size_t n, n_events, lead = SIZE_MAX;
+	const struct pd_event *event = pd_events(rec, &n_events);
+	const struct profile_sum *sum = profile_sums(p, &n);
+
+	for (size_t i = 0; i < n; i++)
+		if (sum[i].selected.samples &&
+		    (lead == SIZE_MAX ||
+		     (n == n_events && event_leads(rec, &event[i], &event[lead]))))
+			lead = i;
+	r->n_found = lead < n ? profile_runtimes(p, lead, NULL, 0, r->found) : 0;
+}
+
 static int read_run_file(struct run_repeats *r, const char *path, struct run_table **names,
 			 struct err *err)
 {
@@ -178,6 +194,7 @@ static int read_run_file(struct run_repeats *r, const char *path, struct run_tab
 	if (!rc && !*names) {
 		*names = arena_alloc(&r->cli->arena, (r->n_events + 1) * sizeof(**names));
 		rc = *names ? name_events(r, rec.rec, *names, err) : err_nomem(err);
+		find_runtimes(r, rec.rec, p);
 	}
 	cli_progress_end(r->cli);
 	profile_free(p);

@@ -17,6 +17,7 @@
 #ifndef CYCLADE_CLI_RUN_REPEATS_H
 #define CYCLADE_CLI_RUN_REPEATS_H
 
+#include "analyse/runtimes.h"
 #include "base/vec.h"
 #include "cli/cli.h"
 #include "report/run.h"
@@ -36,6 +37,8 @@ struct run_repeats {
 	size_t failed;		    /* runs that did not end with 0 */
 	struct where_runs *where;   /* by event */
 	size_t n_events;
+	struct runtime_found found[RUNTIMES_MAX]; /* code without names in the first run */
+	size_t n_found;
 	VEC(struct run_repeat) function; /* in each run, once run_repeats_where() was called */
 };
 
