@@ -10,6 +10,7 @@
 static atomic_bool noted;
 static void (*policy_end)(void);
 static bool policy_always;
+static _Thread_local jmp_buf *outlive;
 
 void nomem_policy(void (*end)(void), bool always)
 {
@@ -17,9 +18,21 @@ void nomem_policy(void (*end)(void), bool always)
 	policy_always = always;
 }
 
+void nomem_outlive(jmp_buf *back)
+{
+	outlive = back;
+}
+
 void nomem_die(void)
 {
 	static atomic_flag dying = ATOMIC_FLAG_INIT;
+	jmp_buf *back = outlive;
+
+	if (back) {
+		outlive = NULL;
+		atomic_store_explicit(&noted, true, memory_order_relaxed);
+		longjmp(*back, 1);
+	}
 
 	while (atomic_flag_test_and_set(&dying))
 		(void)pause();

@@ -24,6 +24,7 @@
 #ifndef CYCLADE_BASE_NOMEM_H
 #define CYCLADE_BASE_NOMEM_H
 
+#include <setjmp.h>
 #include <stdbool.h>
 
 /* `end` does not return. With `always`, the first failure of any allocation calls it; without, only
@@ -31,6 +32,11 @@
 void nomem_policy(void (*end)(void), bool always);
 /* Ends the process by the policy. If several threads call it, one ends it and the others wait. */
 void nomem_die(void) __attribute__((noreturn));
+
+/* From now on lack of memory in base/xalloc.h leads this thread to `back`, in place of ending the
+ * process, until nomem_outlive(NULL) or until it has done so. It is noted. What the thread was at is
+ * given up: its memory and locks stay taken, so that nothing of it is used again or freed. */
+void nomem_outlive(jmp_buf *back);
 
 void nomem_note(void);
 bool nomem_noted(void);

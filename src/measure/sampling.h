@@ -62,6 +62,7 @@ struct sampling_result {
 	/* -g=unwind: of how many samples of user space the callers were looked for; whole: up to
 	 * the thread's beginning; cut: the copied piece of the stack was too short. */
 	uint64_t unwound, unwound_whole, unwound_cut;
+	uint64_t unwound_without; /* samples without callers, since memory ran out */
 	uint64_t unwound_rate; /* samples a second, to which large copies lowered it; 0: did not */
 	/* --python: samples with frames of Python; of these, whose native calls contradict them,
 	 * that were read 1 ms late or later; samples that could not be read; the mean delay in ns;

@@ -12,6 +12,7 @@ FAULT_ONLY=COMMAND[/KIND] takes one; with FAULT_TRACE=1 the callers of what fail
 import os
 import pty
 import random
+import re
 import shutil
 import struct
 import subprocess
@@ -28,7 +29,7 @@ import recordings  # noqa: E402
 import servers  # noqa: E402
 import sharing_made  # noqa: E402
 import waits_made  # noqa: E402
-from tap import CYCLADE, ROOT, SANITIZED, Tap  # noqa: E402
+from tap import CYCLADE, PROGS, ROOT, SANITIZED, Tap  # noqa: E402
 
 t = Tap()
 LONG = bool(os.environ.get("CYCLADE_LONG"))
@@ -324,6 +325,31 @@ def layouts(where):
                                                         for ip in range(at, end)] * 50, maps=[program.map(sharing_made.PID)])
 
 
+def out_of_memory_in_unwinding(tmp):
+    """The recording goes on: all samples are there, those before with callers, and the message has how many have none."""
+    where, name = os.path.join(tmp, "unwinding"), "record -g: memory runs out while callers are found"
+    words = "record -g -e cpu-clock:u -F 2000 -o O -- %s 10 60" % os.path.join(PROGS, "prog_recurse")
+    base = start(words, where, "count", "base")
+    if base[0]:
+        t.skip(name, "cannot record: " + base[2][-200:])
+        return
+    for at in range(base[3]["memory"] // 3, base[3]["memory"]):
+        code, data, err, _, _ = start(words, where, "memory:%d" % at, "%d" % at)
+        without = re.search(r"memory ran out; ([0-9,]+) samples have no callers", err)
+        if not without:
+            continue
+        path = os.path.join(where, "kept.data")
+        with open(path, "wb") as f:
+            f.write(data)
+        p = subprocess.run([CYCLADE, "report", "-j", "-i", path], capture_output=True, text=True)
+        kept = re.search(r"([0-9,]+) samples? in ", err)
+        t.ok(code == 125 and "out of memory: what was written is incomplete" in err, name + ": exit code and message", (code, err))
+        t.ok(p.returncode == 0 and kept and int(without[1].replace(",", "")) <= int(kept[1].replace(",", "")) > 0,
+             name + ": the samples are kept", (err, p.stderr))
+        return
+    t.ok(False, name + ": no allocation of the unwinder was met", base[3])
+
+
 def main():
     if SANITIZED or not os.path.exists(LIB):
         t.skip("all of it", "the sanitizer has malloc to itself" if SANITIZED else "no library to preload: " + LIB)
@@ -366,6 +392,8 @@ def main():
             for job, said in zip(jobs, pool.map(lambda j: sweep(*j), jobs)):
                 if said:
                     t.ok(not said[2], "%s: %s, %d of %d calls" % (job[0], job[2], said[1], said[0]), "\n".join(said[2]))
+        if ONLY[0] in ("", "record -g"):
+            out_of_memory_in_unwinding(tmp)
     t.done()
 
 

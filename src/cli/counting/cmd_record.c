@@ -63,6 +63,10 @@ static void closing_line(const struct cli *cli, const struct sampling_result *re
 			 res->unwound_cut * 50 > res->unwound
 				 ? "; more with larger copies of the stack: --stack-size 65528"
 				 : "");
+	if (res->unwound_without)
+		cli_note(cli,
+			 "call chains: memory ran out; %s samples have no callers in user space",
+			 num_exact(n, res->unwound_without));
 	cli_sample_rate_note(cli, res);
 	if (cli->opt.measure.python)
 		put_python(cli, res);

@@ -506,6 +506,7 @@ static void take_results(struct sampling *r)
 		r->result.unwound = u->samples;
 		r->result.unwound_whole = u->end[UNWIND_DONE];
 		r->result.unwound_cut = u->end[UNWIND_STACK];
+		r->result.unwound_without = u->without;
 		r->result.unwound_rate = r->ways.was_large ? r->ways.large_rate : 0;
 	}
 	if (r->sink.pythons) {

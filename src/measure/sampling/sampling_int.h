@@ -156,6 +156,7 @@ struct switch_watch {
 struct unwound;
 struct unwound_seen {
 	uint64_t samples, end[UNWIND_ENDS]; /* by enum unwind_end */
+	uint64_t without;		    /* samples since memory ran out: they have no callers */
 };
 /* Of some samples: those whose copy was cut though there was more, and the bytes of a copy that the
  * deepest needed. */

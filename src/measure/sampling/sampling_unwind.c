@@ -10,11 +10,13 @@
  * by one round (FINISHED_ROUND).
  */
 #include <elf.h>
+#include <setjmp.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 
 #include "base/buf.h"
 #include "base/bytes.h"
+#include "base/nomem.h"
 #include "measure/sampling/sampling_int.h"
 #include "symbol/unwind.h"
 
@@ -28,6 +30,7 @@ struct unwound {
 	struct unwinder *unwinder;
 	struct buf held, retried; /* whole records, and those of the round before */
 	bool last_try;
+	bool over; /* memory ran out in `images` or below: they are left as they are */
 	struct unwound_seen seen;
 	uint64_t chain[FRAMES_MAX + 1];
 	uint8_t out[2 * (UINT16_MAX + 1)];
@@ -62,9 +65,11 @@ void unwound_free(struct unwound *u)
 {
 	if (!u)
 		return;
-	unwinder_free(u->unwinder);
-	live_free(u->live);
-	images_free(u->images);
+	if (!u->over) {
+		unwinder_free(u->unwinder);
+		live_free(u->live);
+		images_free(u->images);
+	}
 	buf_free(&u->held);
 	buf_free(&u->retried);
 	free(u);
@@ -73,6 +78,35 @@ void unwound_free(struct unwound *u)
 const struct unwound_seen *unwound_seen(const struct unwound *u)
 {
 	return &u->seen;
+}
+
+/* ---- lack of memory -------------------------------------------------------------------------- */
+
+/* Something that reads programs and their tables, which takes memory. */
+struct step {
+	struct unwound *u;
+	const struct pd_record *rec;
+	const struct unwind_in *in;
+	enum unwind_end end;
+	size_t n;
+	int rc;
+	struct err err;
+};
+
+/* If memory runs out, the recording goes on without callers. */
+static void do_step(struct step *s, void (*step)(struct step *s))
+{
+	jmp_buf back;
+
+	if (s->u->over)
+		return;
+	if (setjmp(back)) {
+		s->u->over = true;
+		return;
+	}
+	nomem_outlive(&back);
+	step(s);
+	nomem_outlive(NULL);
 }
 
 /* ---- mappings -------------------------------------------------------------------------------- */
@@ -99,30 +133,48 @@ static int enter_mapping(struct unwound *u, const struct pd_record *r, struct er
 			err);
 }
 
+static void note_record(struct step *s)
+{
+	struct live_spaces *live = s->u->live;
+	struct pd_task task;
+	struct pd_comm comm;
+
+	switch (s->rec->type) {
+	case PERF_RECORD_MMAP2:
+		s->rc = enter_mapping(s->u, s->rec, &s->err);
+		break;
+	case PERF_RECORD_FORK:
+		if (!pd_task_get(s->rec, &task))
+			s->rc = live_fork(live, task.pid, task.ppid, &s->err);
+		break;
+	case PERF_RECORD_EXIT:
+		if (!pd_task_get(s->rec, &task))
+			live_exit(live, task.pid);
+		break;
+	default:
+		if (!pd_comm_get(s->rec, &comm) && comm.exec)
+			live_exec(live, comm.pid);
+	}
+}
+
 int unwound_note(struct unwound *u, const uint8_t *p, size_t size, struct err *err)
 {
 	const struct pd_record r = {
 		.p = p, .size = (uint16_t)size, .type = ld32(p), .misc = ld16(p + 4)
 	};
-	struct pd_task task;
-	struct pd_comm comm;
+	struct step s = { .u = u, .rec = &r };
 
-	switch (r.type) {
-	case PERF_RECORD_MMAP2:
-		return enter_mapping(u, &r, err);
-	case PERF_RECORD_FORK:
-		return pd_task_get(&r, &task) ? 0 : live_fork(u->live, task.pid, task.ppid, err);
-	case PERF_RECORD_EXIT:
-		if (!pd_task_get(&r, &task))
-			live_exit(u->live, task.pid);
+	if (r.type != PERF_RECORD_MMAP2 && r.type != PERF_RECORD_FORK &&
+	    r.type != PERF_RECORD_EXIT && r.type != PERF_RECORD_COMM)
 		return 0;
-	case PERF_RECORD_COMM:
-		if (!pd_comm_get(&r, &comm) && comm.exec)
-			live_exec(u->live, comm.pid);
-		return 0;
-	default:
+	do_step(&s, note_record);
+	if (s.rc && s.err.code == ERR_NOMEM) {
+		u->over = true;
 		return 0;
 	}
+	if (s.rc && err)
+		*err = s.err;
+	return s.rc;
 }
 
 /* ---- samples --------------------------------------------------------------------------------- */
@@ -145,31 +197,41 @@ static void note_walk(const struct unwound *u, const struct pd_event *ev, const 
 		look->deepest = reach;
 }
 
+static void walk_stack(struct step *s)
+{
+	s->n = unwind_user(s->u->unwinder, s->in, s->u->chain + 1, FRAMES_MAX, &s->end);
+}
+
 /* The entries to add to the chain of a sample. False: it has to wait for its mappings. */
 static bool find_callers(struct unwound *u, const struct pd_event *ev, const struct pd_sample *s,
 			 struct unwound_look *look, size_t *n)
 {
-	struct unwind_in in = { .live = live_process(u->live, s->pid),
+	struct unwind_in in = { .live = u->over ? NULL : live_process(u->live, s->pid),
 				.machine = this_machine(),
 				.abi = s->regs_user.abi,
 				.reg_mask = s->regs_user.mask,
 				.regs = s->regs_user.v,
 				.stack = s->stack,
 				.stack_size = s->stack_size };
-	enum unwind_end end = UNWIND_NO_CODE;
+	struct step step = { .u = u, .in = &in, .end = UNWIND_NO_CODE };
 
 	*n = 0;
 	if (!s->regs_user.abi || !s->regs_user.v)
 		return true; /* a thread of the kernel */
 	if (in.live)
-		*n = unwind_user(u->unwinder, &in, u->chain + 1, FRAMES_MAX, &end);
-	if (end == UNWIND_NO_CODE && !u->last_try && u->held.len < HELD_MAX)
+		do_step(&step, walk_stack);
+	if (u->over) {
+		u->seen.without++;
+		return true;
+	}
+	*n = step.n;
+	if (step.end == UNWIND_NO_CODE && !u->last_try && u->held.len < HELD_MAX)
 		return false;
 	if (s->stack_size) { /* else, in the middle of an exec, there is none */
 		u->seen.samples++;
-		u->seen.end[end]++;
+		u->seen.end[step.end]++;
 		if (look)
-			note_walk(u, ev, s, end, look);
+			note_walk(u, ev, s, step.end, look);
 	}
 	if (*n) {
 		u->chain[0] = CONTEXT_USER;
@@ -201,6 +263,11 @@ int unwound_sample(struct unwound *u, const struct pd_event *ev, const struct pd
 	return 0;
 }
 
+static void end_round(struct step *s)
+{
+	live_round(s->u->live);
+}
+
 int unwound_round(struct unwound *u,
 		  int (*put)(void *ctx, const uint8_t *p, size_t n, struct err *err), void *ctx,
 		  struct err *err)
@@ -220,6 +287,6 @@ int unwound_round(struct unwound *u,
 		at += ld16(p + 6);
 	}
 	u->last_try = false;
-	live_round(u->live);
+	do_step(&(struct step){ .u = u }, end_round);
 	return rc;
 }
