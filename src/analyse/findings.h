@@ -104,7 +104,9 @@ struct findings {
 	bool spread;	/* no function has much: `head` has most */
 	bool waits;	/* were recorded */
 	double running; /* the part of the threads' time on a CPU; NAN: not known */
-	double waited;	/* the part of the length in which nothing could run; NAN: not known */
+	/* The part of the length in which nothing could run; without records of switches also that
+	 * in which other programs had the CPUs; NAN: not known. */
+	double waited;
 	uint64_t on_cpu, length; /* ns; length 0: not known */
 	uint64_t samples;
 	struct arena a;

@@ -34,8 +34,8 @@ void nomem_policy(void (*end)(void), bool always);
 void nomem_die(void) __attribute__((noreturn));
 
 /* From now on lack of memory in base/xalloc.h leads this thread to `back`, in place of ending the
- * process, until nomem_outlive(NULL) or until it has done so. It is noted. What the thread was at is
- * given up: its memory and locks stay taken, so that nothing of it is used again or freed. */
+ * process, until nomem_outlive(NULL) or until it has done so. It is noted. What the thread was at
+ * is given up: its memory and locks stay taken, so that nothing of it is used again or freed. */
 void nomem_outlive(jmp_buf *back);
 
 void nomem_note(void);

@@ -227,7 +227,8 @@ static void find_without_chains(struct finding_work *w, const struct spots *s)
 	finding_add(w, &f, KERNEL);
 }
 
-/* Samples of all time on a CPU: how much of the length that is, if waits do not have it. */
+/* Samples of all time on a CPU: how much of the length that is, if waits do not have it. The rest
+ * is waits, and time in which other programs had the CPUs: which, samples alone do not know. */
 static void set_running(struct finding_work *w, uint64_t left_out)
 {
 	struct findings *out = w->out;

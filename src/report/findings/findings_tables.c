@@ -208,8 +208,9 @@ void findings_view_fill(struct findings_view *v, const struct findings *f,
 	if (!f->samples)
 		v->nothing = "no findings: there are no samples";
 	else if (f->waited > 0.5 && !f->waits)
-		v->nothing = "no findings: the program was off the CPUs most of the time, and what "
-			     "it waited for was not recorded: cyclade record --wait";
+		v->nothing = "no findings: the program was off the CPUs most of the time. Whether "
+			     "it waited or other programs had the CPUs, and what it waited for, "
+			     "was not recorded: cyclade record --wait";
 	else
 		v->nothing = "nothing unusual was found: no function, wait or call stands out by "
 			     "more than its error";
