@@ -92,7 +92,7 @@ LIVE = {
     "allocations": (TIME, "allocations", "parse_row", None, None, True),
     "faults": (ALL, "kernel", "fill_pages", "page faults", None, True),
     "calls": (ALL, "kernel", "copy_bytes", ("read", "write"), None, True),
-    "processes": (WAIT, "short_processes", "start_process", None, r"150 processes", False),
+    "processes": (WAIT, "short_processes", "start_process", None, r"\d+ processes that lived for", False),
     "mutex": (WAIT, "lock", "change_table", "table_lock", None, True),
     "owner": (WAIT, "lock", "use_cache", "cache_lock", "its owner waited, too", True),
     "convoy": (WAIT, "lock", "pass_gate", "gate_lock", None, True),
@@ -208,24 +208,25 @@ def made_sharing(name):
     sharing_made.write(name + ".data", rows, [program.map(sharing_made.PID)])
 
 
-def made_starved(name):
-    """Of 100 ms thread 7 could run all the time, and had a CPU for 5 ms, in one function."""
+def made_starved(name, scale=1, wait=True):
+    """Of 100 ms thread 7 could run all the time, and had a CPU for 5 ms, in one function. scale: of times; wait: switches are recorded."""
     m = waits_made.Made([b"schedule"])
     account_made.elf(["work", "rest"], os.path.join(tmp, "starved"))
     w = m.w
     m.record(waits_made.gen.MMAP, w.pack("IIQQQ", 7, 7, account_made.BASE, 0x10000, 0) + waits_made.gen.text8(os.path.join(tmp, "starved")), 0, 7, 0, misc=2)
     m.f.features.pop(3)  # another host's files would be looked up by build-id alone
     m.f.features[11] = w.pack("I", 5) + b"".join(w.text(s) for s in ("cyclade", "record", "--wait", "--", "./starved"))
-    m.on(1000, 7)
+    on, off = (m.on, m.off) if wait else (lambda *_, **__: None,) * 2
+    on(1000, 7)
     for i in range(50):
-        at = 1000 + i * 2000000
+        at = 1000 + i * 2000000 * scale
         for k in range(4):
             s = waits_made.gen.Sample(1, m.events[waits_made.CLOCK][2][0])
-            s.v.update(IP=account_made.BASE + 0x1000 + (account_made.SIZE if k == 3 else 0) + 3, TID=(7, 7), TIME=at + 10000 + k * 20000, CPU=0, PERIOD=25000)
+            s.v.update(IP=account_made.BASE + 0x1000 + (account_made.SIZE if k == 3 else 0) + 3, TID=(7, 7), TIME=at + (10000 + k * 20000) * scale, CPU=0, PERIOD=25000 * scale)
             m.f.data += s.record(w, m.events[waits_made.CLOCK][1], 2)
-        m.off(at + 100000, 7, preempted=True)
-        m.on(at + 2000000, 7)
-    m.off(100001000 + 100, 7, preempted=True)
+        off(at + 100000 * scale, 7, preempted=True)
+        on(at + 2000000 * scale, 7)
+    off(1000 + 100000000 * scale + 100, 7, preempted=True)
     m.write(name + ".data")
 
 
@@ -252,6 +253,8 @@ def planted_made():
         t.skip("sharing", "no gcc here")
     made_starved("starved")
     check("starved", "hot_function", "work", made=True)
+    made_starved("unwaited", 20, False)
+    check("unwaited", "hot_function", "work", made=True)
 
 
 SLOTS = "{slots,cycles,%s}:S" % ",".join("topdown-" + x for x in ("retiring", "bad-spec", "fe-bound", "be-bound", "heavy-ops", "br-mispredict", "fetch-lat", "mem-bound"))
@@ -282,10 +285,10 @@ PLAIN = {
     "sqlite3": ("sqlite3 :memory: 'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 200000) SELECT sum(i * i), count(DISTINCT i % 1000) FROM n'", ("hot_function",)),
     "git": ("git -C '%s' --no-pager log --oneline -n 300" % ROOT, ("hot_function", "kernel")),
     "gcc": ("gcc -O2 -c -o x.o small.c", ("kernel",)),
-    "cat": ("cat text text text text text text text text", ("kernel",)),
-    "tar": ("tar cf x.tar -C '%s' src/analyse" % ROOT, ("kernel",)),
+    "cat": ("cat text text text text text text text text", ("kernel", "hot_function")),
+    "tar": ("tar cf x.tar -C '%s' src/analyse" % ROOT, ("kernel", "hot_function")),
     "bc": ("bc -l pi.bc", ("hot_function",)),
-    "find": ("find '%s/src' -name '*.c' -size +4k" % ROOT, ("kernel",)),
+    "find": ("find '%s/src' -name '*.c' -size +4k" % ROOT, ("kernel", "hot_function")),
     "sleep": ("sleep 0.2", ("waits",)),
     "make": ("make -s -C tree", ("waits", "kernel")),
     "bash": ("bash -c 'for ((i = 0; i < 40000; i++)); do ((s += i)); done'", ("hot_function", "allocations")),

@@ -164,7 +164,7 @@ static bool is_explained(const struct finding_work *w, const struct finding_plac
  * no news. */
 static bool hardly_ran(const struct finding_work *w)
 {
-	return !w->in->wait && w->out->running < 0.5 && w->all.period < SHORT_NS;
+	return !w->out->waits && w->out->running < 0.5 && w->all.period < SHORT_NS;
 }
 
 static void find_hot(struct finding_work *w, const struct spots *s)

@@ -18,11 +18,11 @@
 /* What spans of one finding have in common. */
 struct waited {
 	uint8_t reason;
-	uint32_t object, chain; /* 0: not known */
-	uint32_t place;		/* of the function that waits, of the program */
-	uint32_t caller;	/* the place that calls it in most of the time */
-	uint64_t called;	/* that time */
-	uint64_t idle;		/* of `time`: no thread ran */
+	uint32_t object, chain;	 /* 0: not known */
+	uint32_t place;		 /* of the function that waits most, of the program */
+	uint32_t caller, callee; /* most of the time: the place that calls this one */
+	uint64_t placed, called; /* these times */
+	uint64_t idle;		 /* of `time`: no thread ran */
 	uint64_t time, nothing, until, n;
 	uint64_t lives, threads;
 	uint64_t runnable, woken; /* of the threads; of `time`: they waited for a CPU */
@@ -40,7 +40,7 @@ struct waiting {
 	size_t n_idle;
 	uint64_t no_cpu; /* ns: threads could run, and none had a CPU */
 	bool started;	 /* what comes from outside is waited for, too */
-	struct u64map at, by_thread, by_caller;
+	struct u64map at, by_thread, by_place, by_caller;
 	VEC(struct waited) waited;
 };
 
@@ -198,16 +198,32 @@ static void add_thread_time(struct waiting *k, struct waited *x, uint32_t thread
 	}
 }
 
-static void add_caller_time(struct waiting *k, struct waited *x, uint32_t caller, uint64_t time)
+/* Adds to a sum; a sum that is the greatest so far replaces *most. Returns true then. */
+static bool add_part(struct u64map *sums, uint64_t part, const struct waiting *k,
+		     const struct waited *x, uint64_t time, uint64_t *most)
 {
 	bool fresh;
-	uint64_t *sum = u64map_xat(&k->by_caller,
-				   (uint64_t)caller << 32 | (uint64_t)(x - k->waited.v), &fresh);
+	uint64_t *sum = u64map_xat(sums, hash_pair(part, (uint64_t)(x - k->waited.v)), &fresh);
 
 	*sum += time;
-	if (*sum > x->called) {
-		x->called = *sum;
+	if (*sum <= *most)
+		return false;
+	*most = *sum;
+	return true;
+}
+
+/* Whatever has one object may be waited for in several functions. */
+static void add_place_time(struct waiting *k, struct waited *x, uint32_t chain, uint64_t time)
+{
+	uint32_t own = k->own[chain], caller = k->caller[chain];
+
+	if (x->reason == WAIT_THROTTLED)
+		return;
+	if (add_part(&k->by_place, own, k, x, time, &x->placed))
+		x->place = own;
+	if (add_part(&k->by_caller, (uint64_t)caller << 32 | own, k, x, time, &x->called)) {
 		x->caller = caller;
+		x->callee = own;
 	}
 }
 
@@ -222,8 +238,7 @@ static void add_waited_time(struct waiting *k, const struct wait_span *s, uint32
 	x->time += time;
 	x->n += s->reason == reason;
 	x->woken += s->reason == WAIT_WOKEN ? time : 0;
-	if (x->place)
-		add_caller_time(k, x, k->caller[chain], time);
+	add_place_time(k, x, chain, time);
 	if (s->reason == reason)
 		x->idle += idle_before(k, s->until) - idle_before(k, s->from);
 	if (x->until < s->until) { /* others may have waited for the same meanwhile */
@@ -448,7 +463,7 @@ static void find_waited(struct finding_work *w, const struct waiting *k, const s
 	f.tid = x->threads == 1 ? wait->thread[x->thread].tid : 0;
 	f.object = x->object ? wait->object.str[x->object] : NULL;
 	f.at = place_of(k, x->place, w->in->images);
-	if ((double)x->called > 0.5 * (double)x->time)
+	if (x->callee == x->place && (double)x->called > 0.5 * (double)x->placed)
 		f.caller = place_of(k, x->caller, w->in->images);
 	if (x->reason != WAIT_THROTTLED)
 		set_call(&f, w, x);
@@ -507,6 +522,7 @@ void findings_waits(struct finding_work *w)
 	struct waiting k = { .w = w->in->wait,
 			     .at = U64MAP_INIT,
 			     .by_thread = U64MAP_INIT,
+			     .by_place = U64MAP_INIT,
 			     .by_caller = U64MAP_INIT };
 
 	if (!k.w || !k.w->n_spans || k.w->outs_only)
@@ -525,6 +541,7 @@ void findings_waits(struct finding_work *w)
 	vec_free(&k.waited);
 	u64map_free(&k.at);
 	u64map_free(&k.by_thread);
+	u64map_free(&k.by_place);
 	u64map_free(&k.by_caller);
 	free(k.own);
 	free(k.caller);

@@ -140,9 +140,11 @@ static void put_lock(struct buf *b, const struct finding *f)
 		buf_printf(b, " '%s'", f->object);
 	put_place_if_known(b, " in ", f);
 	put_caller(b, f);
-	if (f->idle > 0.5)
-		buf_printf(b, "; no thread ran in %.0f %% of that: its owner waited, too",
-			   100 * f->idle);
+	if (!(f->idle > 0.5))
+		return;
+	buf_puts(b, "; no thread ran in ");
+	put_share(b, f->idle, f->half / f->share);
+	buf_puts(b, " of that: its owner waited, too");
 }
 
 static void put_wait(struct buf *b, const struct finding *f)
