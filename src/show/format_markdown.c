@@ -98,11 +98,13 @@ static void put_md_cell(struct writer *w, const struct table *t, size_t i,
 		buf_printf(w->out, " %s", buf_str(&w->word));
 }
 
-static void put_md_head(struct buf *out, const struct table_column *c)
+static void put_md_head(struct writer *w, const struct table_column *c)
 {
-	buf_puts(out, "| ");
-	table_put_head(out, c);
-	buf_putc(out, ' ');
+	buf_reset(&w->word);
+	table_put_head(&w->word, c);
+	buf_puts(w->out, "| ");
+	text_put_markdown(w->out, buf_str(&w->word));
+	buf_putc(w->out, ' ');
 }
 
 static void put_md_heads(struct writer *w, const struct table *t)
@@ -112,7 +114,7 @@ static void put_md_heads(struct writer *w, const struct table *t)
 
 	for (size_t i = 0; i < n; i++)
 		if (w->shown[i])
-			put_md_head(w->out, &c[i]);
+			put_md_head(w, &c[i]);
 	buf_puts(w->out, "|\n");
 	for (size_t i = 0; i < n; i++)
 		if (w->shown[i])

@@ -107,6 +107,18 @@ static const char *sql_key_of(struct sql_rows *r, const char *name, size_t i)
 	}
 }
 
+/* Queries name their columns as they like. */
+static const char *safe_head(struct sql_rows *r, const char *key)
+{
+	struct buf b = BUF_INIT;
+	const char *s;
+
+	text_put_safe(&b, key, false);
+	s = arena_xstrdup(&r->d->a, buf_str(&b));
+	buf_free(&b);
+	return s;
+}
+
 int sql_rows_open(struct sql_rows **out, struct document *d, sqlite3_stmt *s, uint64_t most,
 		  struct err *err)
 {
@@ -130,7 +142,7 @@ int sql_rows_open(struct sql_rows **out, struct document *d, sqlite3_stmt *s, ui
 		c->key = name ? sql_key_of(r, name, (size_t)i) : NULL;
 		if (!c->key)
 			return err_nomem(err);
-		c->head = c->key;
+		c->head = safe_head(r, c->key);
 	}
 	return 0;
 }

@@ -237,6 +237,10 @@ def signals():
         if left():
             stayed[whom] += 1
             bad += [] if sig == signal.SIGKILL and whom != "program" else [(i, sig.name, whom, left())]
+            try:
+                os.killpg(p.pid, signal.SIGKILL)  # or a program of it goes on making logs
+            except ProcessLookupError:
+                pass
             for name in left():  # the next start removes it if it is some seconds old
                 os.utime("signals/" + name, (1, 1))
             run("record", "-q", "--heap", "-e", "cpu-clock:u", "-o", "signals/y.data", "--", "true")

@@ -198,4 +198,12 @@ slow = until(fd, rb"--timeout\r\n")
 os.waitpid(pid, 0)
 t.ok(re.search(r"running, \d s so far \r +\rcyclade: ", slow), "a query that takes long says so at a terminal", slow)
 t.ok("ended by a signal" in said and "42" in said and os.waitstatus_to_exitcode(status) == 0, "Ctrl-C ends the query at a terminal, not the shell", said)
+
+# ---- columns have the names that a query gives them
+ALIAS = "a\x1b[31m\x9b\u202e</script><b>|=1"
+for more in ([], ["--format", "markdown"], ["--format", "csv"], ["-j"], ["--format", "html"]):
+    r = run("sql", "-i", "names.data", *more, "SELECT 1 AS \"%s\"" % ALIAS)
+    raw = re.search("[\x1b\x9b\u202e]", r.stdout.replace('t<"\x80"', ""))
+    t.ok(r.returncode == 0 and "31m" in r.stdout and not raw and ("<b>" not in r.stdout or more[-1:] == ["csv"] or not more or more == ["-j"]),
+         "sql %s: a column with a name that commands a terminal" % " ".join(more), (raw, r.stdout[:300], r.stderr))
 t.done()
