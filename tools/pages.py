@@ -5,8 +5,8 @@
   pages.py embed PAGE... > pages.c               as strings, for `cyclade help`
   pages.py man FOLDER OPTIONS.DEF VERSION PAGE...  as roff, a file of FOLDER each, with OPTIONS from the option table
 
-The Markdown used is small: "# HEADING", paragraphs, blocks indented by four blanks, **bold**, `code`, and
-"@OPTIONS@" where the option table goes."""
+The Markdown used is small: "# HEADING", paragraphs, blocks indented by four blanks, **bold**, `code`, items of lists ("* ", further
+lines indented by two), ": " before what the line above means, and "@OPTIONS@" where the option table goes."""
 import contextlib
 import os
 import re
@@ -35,11 +35,14 @@ def embed(paths):
     print("const size_t n_pages = sizeof(pages) / sizeof(*pages);")
 
 
-def roff(text):
+def verbatim(text):
     text = text.replace("\\", "\\e").replace("-", "\\-")
-    text = re.sub(r"\*\*(.+?)\*\*", r"\\fB\1\\fR", text)
-    text = re.sub(r"`(.+?)`", r"\\fB\1\\fR", text)
     return "\\&" + text if text[:1] in (".", "'") else text
+
+
+def roff(text):
+    text = re.sub(r"\*\*(.+?)\*\*", r"\\fB\1\\fR", verbatim(text))
+    return re.sub(r"`(.+?)`", r"\\fB\1\\fR", text)
 
 
 def day(*paths):
@@ -54,9 +57,10 @@ def man(page, options, version):
     print('.TH %s 1 "%s" "cyclade %s" "User Commands"' % (name.upper(), day(page, options), version))
     print(".nh\n.ad l")
     block = False
-    for line in open(page, encoding="utf-8").read().splitlines():
+    lines = open(page, encoding="utf-8").read().splitlines()
+    for line, below in zip(lines, [*lines[1:], ""]):
         if block and not line.startswith("    ") and line.strip():
-            print(".fi\n.RE")
+            print(".fi\n.in")
             block = False
         if line.startswith("# "):
             print(".SH " + line[2:])
@@ -71,15 +75,19 @@ def man(page, options, version):
                 print(".TP\n%s\n%s" % (spelled, roff(o.help)))
         elif line.startswith("    "):
             if not block:
-                print(".PP\n.RS 1\n.nf")
+                print(".PP\n.in 3n\n.nf")
                 block = True
-            print(roff(line[4:]))
+            print(verbatim(line[4:]))
         elif not line.strip():
             print("" if block else ".PP")
+        elif line.startswith("* "):
+            print(".IP \\(bu 2\n" + roff(line[2:]))
+        elif below.startswith(": "):
+            print(".TP\n" + roff(line))
         else:
-            print(roff(line))
+            print(roff(line.removeprefix(": ").strip()))
     if block:
-        print(".fi\n.RE")
+        print(".fi\n.in")
 
 
 if sys.argv[1] == "embed":

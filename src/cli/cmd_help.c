@@ -38,16 +38,19 @@ static bool is_prose(const char *line, size_t len)
 	return len && *line != ' ' && *line != '#' && *line != '|' && *line != '@';
 }
 
+/* "* " begins an item of a list, ": " what the line above means. */
 static bool is_item(const char *line)
 {
-	return !strncmp(line, "* ", 2);
+	return !strncmp(line, "* ", 2) || !strncmp(line, ": ", 2);
 }
 
-/* An item of a list is a paragraph, whose further lines begin with two blanks. */
+/* An item is a paragraph, whose further lines may begin with two blanks. */
 static const char *put_paragraph(struct buf *b, const char *line, size_t width)
 {
-	const bool item = is_item(line);
+	const bool item = is_item(line), meaning = *line == ':';
 	struct buf text = BUF_INIT;
+
+	line += meaning ? 2 : 0;
 
 	for (size_t len; (len = strcspn(line, "\n")); line += len + (line[len] == '\n')) {
 		size_t blanks = item ? strspn(line, " ") : 0;
@@ -59,8 +62,8 @@ static const char *put_paragraph(struct buf *b, const char *line, size_t width)
 			buf_putc(&text, ' ');
 		put_plain(&text, line + blanks, len - blanks);
 	}
-	buf_puts(b, "    ");
-	text_put_wrapped(b, buf_str(&text), item ? 6 : 4, width);
+	buf_puts(b, meaning ? "        " : "    ");
+	text_put_wrapped(b, buf_str(&text), meaning ? 8 : item ? 6 : 4, width);
 	buf_putc(b, '\n');
 	b->failed |= text.failed;
 	buf_free(&text);
@@ -90,7 +93,7 @@ static void put_page(struct buf *b, const struct page *page, enum command cmd,
 		} else {
 			if (len && strncmp(line, "    ", 4))
 				buf_puts(b, "    ");
-			put_plain(b, line, len);
+			buf_put(b, line, len);
 		}
 		buf_putc(b, '\n');
 		line += len + (line[len] == '\n');
@@ -108,7 +111,7 @@ int cmd_help(struct cli *cli)
 	int code;
 
 	if (!cli->args.n)
-		return help_commands(stdout);
+		return help_commands(cli);
 	(void)snprintf(name, sizeof(name), "cyclade-%s", cli->args.v[0]);
 	page = find_page(name);
 	if (!page) {

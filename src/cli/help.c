@@ -2,6 +2,7 @@
 #include "cli/help.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include "base/library.h"
 #include "base/sandbox.h"
@@ -97,33 +98,77 @@ static int flush_help(FILE *to, int code)
 	return code;
 }
 
-int help_overview(FILE *to, int code)
+/* Long lines are hard to read, however wide the terminal is. */
+static unsigned help_width(const struct cli *cli, int fd)
 {
-	fputs("cyclade shows where a CPU's cycles go, with error bars.\n\n", to);
-	for (size_t i = 0; i < sizeof(examples) / sizeof(*examples); i++)
-		fprintf(to, "  %-29s %s\n", examples[i].typed, examples[i].does);
-	fputs("\nusage: cyclade COMMAND [options] [--] [program [args]]\n"
-	      "       COMMAND --help: its options; cyclade help COMMAND: its manual\n\n",
-	      to);
-	for (size_t g = 0; g < N_GROUPS; g++) {
-		fprintf(to, "  %-9s", groups[g].title);
-		for (unsigned i = groups[g].first; i < group_end(g); i++)
-			fprintf(to, " %s", command_names[i]);
-		fputc('\n', to);
+	const unsigned width = cli_style(cli, fd).width;
+
+	return width && width < 80 ? width : 80;
+}
+
+/* "  NAME  what it is", that in lines from `column` on. */
+static void put_term(struct buf *b, const char *name, size_t column, const char *what,
+		     unsigned width)
+{
+	const size_t from = b->len;
+
+	buf_printf(b, "  %s", name);
+	if (b->len - from >= column) {
+		buf_putc(b, '\n');
+		buf_fill(b, ' ', column);
+	} else {
+		buf_fill(b, ' ', column - (b->len - from));
 	}
-	fputs("\n  cyclade help   what each of them does\n", to);
+	text_put_wrapped(b, what, column, width);
+	buf_putc(b, '\n');
+}
+
+static int put_help(struct buf *b, FILE *to, int code)
+{
+	fputs(buf_str(b), to);
+	buf_free(b);
 	return flush_help(to, code);
 }
 
-int help_commands(FILE *to)
+int help_overview(const struct cli *cli, FILE *to, int code)
 {
+	const unsigned width = help_width(cli, fileno(to));
+	struct buf b = BUF_INIT;
+
+	text_put_wrapped(&b, "cyclade shows where a CPU's cycles go, with error bars.", 0, width);
+	buf_puts(&b, "\n\n");
+	for (size_t i = 0; i < sizeof(examples) / sizeof(*examples); i++)
+		put_term(&b, examples[i].typed, width < 60 ? 6 : 32, examples[i].does, width);
+	buf_puts(&b, "\nusage: ");
+	text_put_wrapped(&b, "cyclade COMMAND [options] [--] [program [args]]", 7, width);
+	buf_puts(&b, "\n       ");
+	text_put_wrapped(&b, "COMMAND --help: its options; cyclade help COMMAND: its manual", 7,
+			 width);
+	buf_puts(&b, "\n\n");
 	for (size_t g = 0; g < N_GROUPS; g++) {
-		fprintf(to, "%s%s\n", g ? "\n" : "", groups[g].title);
+		struct buf names = BUF_INIT;
+
 		for (unsigned i = groups[g].first; i < group_end(g); i++)
-			fprintf(to, "  %-11s %s\n", command_names[i], command_texts[i]);
+			buf_printf(&names, "%s%s", names.len ? " " : "", command_names[i]);
+		put_term(&b, groups[g].title, 12, buf_str(&names), width);
+		buf_free(&names);
 	}
-	fputs("\ncyclade help COMMAND: its manual\n", to);
-	return flush_help(to, EXIT_OK);
+	buf_puts(&b, "\n  cyclade help   what each of them does\n");
+	return put_help(&b, to, code);
+}
+
+int help_commands(const struct cli *cli)
+{
+	const unsigned width = help_width(cli, STDOUT_FILENO);
+	struct buf b = BUF_INIT;
+
+	for (size_t g = 0; g < N_GROUPS; g++) {
+		buf_printf(&b, "%s%s\n", g ? "\n" : "", groups[g].title);
+		for (unsigned i = groups[g].first; i < group_end(g); i++)
+			put_term(&b, command_names[i], 14, command_texts[i], width);
+	}
+	buf_puts(&b, "\ncyclade help COMMAND: its manual\n");
+	return put_help(&b, stdout, EXIT_OK);
 }
 
 int help_version(void)
@@ -160,7 +205,7 @@ static void put_spelling(struct buf *b, const struct option_row *row)
 void help_options(struct buf *b, enum command cmd, unsigned width)
 {
 	const char *group = "";
-	const size_t column = 30;
+	const size_t column = width < 60 ? 8 : 30;
 
 	for (size_t i = 0; i < n_option_rows; i++) {
 		const struct option_row *row = &option_rows[i];
@@ -186,20 +231,19 @@ void help_options(struct buf *b, enum command cmd, unsigned width)
 	}
 }
 
-int help_command(struct cli *cli)
+int help_command(const struct cli *cli)
 {
+	const unsigned width = help_width(cli, STDOUT_FILENO);
 	struct buf b = BUF_INIT, usage = BUF_INIT;
-	int code;
 
 	buf_printf(&usage, "usage: cyclade %s [options] %s", command_names[cli->command],
 		   command_operands[cli->command]);
-	text_put_wrapped(&b, buf_str(&usage), 0, 80);
-	buf_printf(&b, "\n%s\n\n", command_texts[cli->command]);
+	text_put_wrapped(&b, buf_str(&usage), 0, width);
+	buf_putc(&b, '\n');
+	text_put_wrapped(&b, command_texts[cli->command], 0, width);
+	buf_puts(&b, "\n\n");
 	buf_free(&usage);
-	help_options(&b, cli->command, 80);
+	help_options(&b, cli->command, width);
 	buf_printf(&b, "\ncyclade help %s is the manual.\n", command_names[cli->command]);
-	fputs(buf_str(&b), stdout);
-	code = flush_help(stdout, EXIT_OK);
-	buf_free(&b);
-	return code;
+	return put_help(&b, stdout, EXIT_OK);
 }

@@ -9,12 +9,12 @@
 
 #include "cli/cli.h"
 
-int help_overview(FILE *to, int code);
-/* All commands with a line each. */
-int help_commands(FILE *to);	   /* `cyclade --help`: twenty lines, examples first */
-int help_command(struct cli *cli); /* `cyclade CMD --help` */
+/* All are as wide as the terminal or COLUMNS, at most 80 columns; they return the exit code. */
+int help_overview(const struct cli *cli, FILE *to, int code); /* `cyclade --help`: examples first */
+int help_commands(const struct cli *cli);		      /* all commands with a line each */
+int help_command(const struct cli *cli);		      /* `cyclade CMD --help` */
 int help_version(void);
-/* The option table of a command as text, `indent` columns in. */
+/* The option table of a command as text. */
 void help_options(struct buf *b, enum command cmd, unsigned width);
 
 #endif

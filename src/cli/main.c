@@ -136,13 +136,13 @@ static int dispatch(struct cli *cli, int argc, char **argv)
 	int skip = 2, rc;
 
 	if (argc < 2)
-		return help_overview(stderr, EXIT_ERROR);
+		return help_overview(cli, stderr, EXIT_ERROR);
 	if (argc > 2 && !strcmp(argv[1], "--version")) {
 		(void)err_set(&err, ERR_USAGE, "--version takes nothing more, and no format");
 		return cli_fail(&err);
 	}
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))
-		return help_overview(stdout, EXIT_OK);
+		return help_overview(cli, stdout, EXIT_OK);
 	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "version") ||
 	    !strcmp(argv[1], "-v") || !strcmp(argv[1], "-V"))
 		return help_version();

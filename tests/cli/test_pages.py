@@ -6,14 +6,19 @@ import glob
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [os.path.join(HERE, "..", "lib"), os.path.join(HERE, "..", "..", "tools")]
+import option_table  # noqa: E402
+from shown import examples  # noqa: E402
 from tap import ROOT, Tap, run  # noqa: E402
 
 t = Tap()
+COMMANDS = sorted(set(option_table.commands(ROOT).values()))
 
 
 def commands_of(line):
@@ -42,14 +47,57 @@ def understood(words):
 
 for page in sorted(glob.glob(os.path.join(ROOT, "doc", "cyclade*.1.md"))):
     name = os.path.basename(page)
-    part = re.search(r"^# EXAMPLES\n(.*?)(?=^# |\Z)", open(page, encoding="utf-8").read(), re.M | re.S)
-    calls = [c for line in (part.group(1) if part else "").splitlines()
-             if re.match(r"    \S", line)  # deeper: what the command prints
-             for c in commands_of(line)]
+    with open(page, encoding="utf-8") as f:
+        calls = [c for command, _ in examples(f.read()) for c in commands_of(command.replace("\n", " "))]
     t.ok(calls, "%s has examples" % name)
     for words in calls:
         good, why = understood(words)
         t.ok(good, "%s: cyclade %s" % (name, " ".join(words)), why)
+
+def too_wide(text, width=80):
+    return [line for line in text.splitlines() if len(line) > width]
+
+
+os.environ["COLUMNS"] = "80"
+for words in [["--help"], ["help"], *([c, "--help"] for c in COMMANDS), *(["help", c] for c in COMMANDS)]:
+    r = run(*words)
+    t.ok(r.returncode == 0 and not too_wide(r.stdout), "cyclade %s: within 80 columns" % " ".join(words), too_wide(r.stdout) or r.stderr)
+os.environ["COLUMNS"] = "40"
+for words in [["--help"], ["help"], ["mcp", "--help"]]:
+    t.ok(not too_wide(run(*words).stdout, 40), "cyclade %s: within 40 columns" % " ".join(words), run(*words).stdout)
+t.ok(too_wide("x" * 81) and not too_wide("│" * 80), "what is too wide is seen")
+
+MARKS = """# NAME
+
+cyclade-sum - x
+
+* an item with more than one line of text,
+  which goes on
+* another
+1 term
+: its **meaning**
+
+    code `as` **it** is
+"""
+with tempfile.TemporaryDirectory() as out:
+    path = os.path.join(out, "cyclade-sum.1.md")
+    with open(path, "w", encoding="utf-8") as page:
+        page.write(MARKS)
+    subprocess.run([sys.executable, os.path.join(ROOT, "tools", "pages.py"), "man", out, os.path.join(ROOT, "src/cli/options.def"), "1", path], check=True)
+    with open(path[:-3], encoding="utf-8") as page:
+        roff = page.read()
+    t.ok(roff.count(".IP \\(bu 2\n") == 2 and "\nwhich goes on\n" in roff and ".TP\n1 term\nits \\fBmeaning\\fR\n" in roff and
+         "\ncode `as` **it** is\n" in roff, "lists and definitions are no paragraphs; code is left as it is", roff)
+    manual = [sys.executable, os.path.join(ROOT, "tools", "pages.py"), "man", out, os.path.join(ROOT, "src/cli/options.def"), "1"]
+    pages = sorted(glob.glob(os.path.join(ROOT, "doc", "cyclade*.1.md")))
+    subprocess.run([*manual, *pages], check=True)
+    if shutil.which("groff"):
+        for page in (os.path.join(out, os.path.basename(p)[:-3]) for p in pages):
+            p = subprocess.run(["groff", "-man", "-Tutf8", "-Kutf8", "-rLL=80n", "-P-c", "-P-b", "-P-o", "-P-u", page], capture_output=True, text=True)
+            wide = too_wide(p.stdout)
+            t.ok(p.returncode == 0 and p.stdout and not wide, "man %s: within 80 columns" % os.path.basename(page), wide or p.stderr)
+    else:
+        t.skip("man pages within 80 columns", "no groff here")
 
 with open(os.path.join(ROOT, "doc", "meson.build"), encoding="utf-8") as build, tempfile.TemporaryDirectory() as out:
     rule = re.search(r"command: \[pages_py, (.*)\]", build.read())[1].split(", ")

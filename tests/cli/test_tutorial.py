@@ -18,36 +18,12 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "lib"))
 import sim  # noqa: E402
+from shown import missing  # noqa: E402
 from tap import CYCLADE, KERNEL, ROOT, SIMULATED, Tap  # noqa: E402
 
 t = Tap()
 tmp = tempfile.TemporaryDirectory()
 PATH = os.path.dirname(CYCLADE) + ":" + os.environ.get("PATH", "/usr/bin:/bin")
-NUMBER = re.compile(r"[-+<]*\d[\d,.]*(?: (?:ns|us|ms|s|%|k|M|G|[kMG]?B)(?![\w/]))?")
-
-
-def shape(line):
-    """Its words; names keep their digits."""
-    line = re.sub(r"[│├└┌┐┘►─█▉▊▋▌▍▎▏<=]+(?= |$)|\+-\S*|%\+?", " ", line.replace("+-", " +-"))
-    words = NUMBER.sub(lambda m: "#" if m.start() == 0 or line[m.start() - 1] in " (" else m[0], line).split()
-    return [w.rsplit("/", 1)[-1] for w in words if "#" not in w and not re.fullmatch(r"[:.\d,]+|ns|us|ms|s|[kMGB]|[kMG]B", w)]
-
-
-def within(want, line):
-    """Whether the words of the page's line are in that line, in order."""
-    words = iter(shape(line))
-    return all(any(w == x or (re.search(r"\.(c|js):\d+$", w) and w.split(":")[0] == x.split(":")[0]) for x in words) for w in shape(want))
-
-
-def missing(shown, printed):
-    """The first line of the page that is not there, after those before it."""
-    lines = iter(printed.splitlines())
-    for want in shown:
-        if shape(want) and not any(within(want, line) for line in lines):
-            return want
-    return None
-
-
 def steps(text):
     """(command, lines shown, settings) of each command of a page, in order."""
     found, notes = [], {}
