@@ -19,6 +19,7 @@ export interface GridOptions {
   select?: (row: number) => void;
   parents?: Map<string, string>;    // column -> the one it is a part of: opened in place
   extra?: Extra[];                  // columns that are drawn
+  aside?: (row: number) => string; // pale, behind the name
   grey?: (row: number) => boolean;
   tall?: boolean;                   // takes the height of the window
   plain?: boolean;                  // no copy buttons
@@ -307,7 +308,7 @@ export class Grid {
         this.headOf(c), sorted ? (sorted === "ascending" ? " ▲" : " ▼") : "");
       const th = h("th", { scope: "col", class: isText(c.kind) ? "t" : "n", "aria-sort": sorted },
         this.hasParts(c) ? h("button", { type: "button", class: "parts", "aria-expanded": String(this.open.has(c.key)), "aria-label": `parts of ${c.head}`, click: () => this.togglePart(c) }, this.open.has(c.key) ? "−" : "+") : null,
-        this.o.sortable === false ? h("span", null, this.headOf(c)) : name);
+        this.o.sortable === false ? h("span", null, this.headOf(c)) : name, this.o.plain && c.unit && !isText(c.kind) ? h("span", { class: "dim" }, ` ${c.unit}`) : null);
       const means = `${this.headOf(c)}${c.means ? `: ${c.means}` : ""}${c.unit ? ` (${c.unit})` : ""}`;
       th.addEventListener("mousemove", (e) => tip(means, e.clientX, e.clientY));
       th.addEventListener("mouseleave", () => tip(null));
@@ -385,6 +386,7 @@ export class Grid {
     }
     return tr;
   }
+  private aside(r: number): Node | string { return this.o.aside ? h("span", { class: "dim aside" }, safe(` ${this.o.aside(r)}`)) : ""; }
   private cell(r: number, c: Column): HTMLElement {
     const t = this.t;
     const v = t.value(r, c);
@@ -409,13 +411,13 @@ export class Grid {
       }
       const link = this.o.link?.(r);
       if (link) {
-        td.append(h("a", { href: link }, text));
+        td.append(h("a", { href: link }, text), this.aside(r));
         return td;
       }
     }
     if (v === null || v === 0) td.classList.add("none");
     const path = c.key === "path" && kind === "flag";
-    td.append(path ? (v ? "<==" : "") : text);
+    td.append(path ? (v ? "<==" : "") : text, c === this.nameColumn ? this.aside(r) : "");
     if (typeof v === "number" && kind === "share" && (c.flags.has("heat") || c.key === "share")) {
       td.classList.add("heat");
       td.style.setProperty("--heat", String(Math.max(0, Math.min(1, v))));

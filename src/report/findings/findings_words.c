@@ -14,7 +14,7 @@
 #include "show/fold.h"
 
 #define FEW	  100 /* samples */
-#define NAME_MOST 72  /* columns of a function's name */
+#define NAME_MOST 48  /* columns of a function's name */
 
 /* "62 % +-3": whole points if the error is one or more. */
 static void put_share(struct buf *b, double share, double half)

@@ -84,7 +84,7 @@ export function setTitle(title: string, docs: Doc[]): void {
   for (const l of docs.flatMap((d) => d.titles)) if (!l.label) (seen.has(l.text) ? told : seen).add(l.text);
 }
 const ALIKE = 4;
-function lost(d: Doc): [Column, number][] {
+export function lost(d: Doc): [Column, number][] {
   return d.tables.flatMap((t) => t.columns.filter((c) => c.flags.has("loss") && !d.facts.some((f) => f.label.includes(c.head)))
     .flatMap((c) => Array.from({ length: t.length }, (_, r) => [c, t.number(r, c)] as [Column, number]).filter((x) => x[1] > 0)));
 }

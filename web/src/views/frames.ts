@@ -3,7 +3,7 @@
 // names and colours are the view's.
 import { css, ink, painters } from "../colour";
 import { safe, tip } from "../dom";
-import { shortName } from "../names";
+import { cutName, shortName } from "../names";
 
 export interface Frame { frame: number; value: number; self: number; samples: number; off: number[]; children: Frame[]; parent: Frame | null; leaf: number; x: number; w: number }
 export function fresh(frame: number, parent: Frame | null): Frame {
@@ -24,7 +24,7 @@ export interface Paint {
 export const INLINED = "▹ ";
 export function inlinedEdge(is: (f: Frame) => boolean): NonNullable<Paint["over"]> {
   return (g, f, y, width) => {
-    if (!is(f) || width < 3) return;
+    if (!is(f) || width < 12) return;
     g.save();
     g.strokeStyle = ink();
     g.globalAlpha = 0.6;
@@ -86,9 +86,9 @@ export function boxes(host: HTMLElement, el: HTMLCanvasElement, top: Frame, p: P
       if (f === how.chosen) { g.strokeStyle = css("--accent"); g.lineWidth = 2.5; g.strokeRect(f.x + 1.2, y + 2, Math.max(1, f.w - 3), ROW - 3.5); }
       const fit = Math.floor((f.w - 6) / char);
       if (fit > 2) {
-        const name = (p.mark?.(f) ?? "") + shortName(p.name(f));
+        const mark = p.mark?.(f) ?? "";
         g.fillStyle = ink();
-        g.fillText(safe(name.length > fit ? name.slice(0, fit - 1) + "…" : name), f.x + 3, y + ROW / 2 + 0.5);
+        g.fillText(safe(mark + cutName(shortName(p.name(f)), fit - mark.length)), f.x + 3, y + ROW / 2 + 0.5);
       }
     }));
   };

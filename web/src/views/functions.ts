@@ -7,7 +7,6 @@ import { findTable, Table, type Column } from "../data";
 import { h, safe } from "../dom";
 import { baseName, group, percent } from "../format";
 import { Grid, type Extra } from "../grid";
-import { shortName } from "../names";
 import { FILTERS, filtered, state } from "../state";
 import { cubeNote, findFunction, functionLink, heading, lines, nextCommands, nodeParents, type Context, type View } from "./context";
 
@@ -35,7 +34,7 @@ function callers(cube: Cube): Map<number, string> {
   return new Map([...of].map(([id, m]) => {
     const [up, v] = [...m].reduce((x, y) => (y[1] > x[1] ? y : x));
     const part = v / all.get(id)!;
-    return [id, `${shortName(cube.name(up))}${part < 0.995 ? ` ${Math.round(part * 100)} %` : ""}`];
+    return [id, `${cube.name(up)}${part < 0.995 ? ` ${Math.round(part * 100)}\u00a0%` : ""}`];
   }));
 }
 // The line with most samples of a function that has a page.
@@ -176,8 +175,13 @@ function stack(c: Context, t: Table): Extra[] {
   }];
 }
 // In a narrow window the share is seen, too.
-const BRIEF = ["function", "dso", "share", "caller", "at"], WHOLE = ["function", "dso", "share", "total", "samples", "caller", "at"];
+const BRIEF = ["function", "share", "caller", "at"], WHOLE = ["function", "dso", "share", "total", "samples", "caller", "at"];
 function inOrder(keys: string[]): string[] { return innerWidth > 600 ? keys : ["function", "share", ...keys.filter((k) => k !== "function" && k !== "share")]; }
+// The file that most of the first ten functions are of.
+export function usualFile(t: Table): string {
+  const files = Array.from({ length: Math.min(10, t.length) }, (_, r) => t.text(r, t.column("dso")));
+  return files.reduce((a, x) => (files.filter((y) => y === x).length > files.filter((y) => y === a).length ? x : a), files[0] ?? "");
+}
 export function functionsGrid(c: Context, tall: boolean, most?: number): HTMLElement {
   const f = functionTable(c);
   if (!f) return h("p", null, "This page has no table of functions.");
@@ -204,6 +208,7 @@ export function functionsGrid(c: Context, tall: boolean, most?: number): HTMLEle
   return new Grid({
     table: t, label: "functions", tall, rows: wanted, columns,
     rowFilter: nodeOnly, summed: f.summed, extra: stack(c, t), parents: nodeParents(c), plain: !!most,
+    aside: most ? (r) => (t.text(r, dso) === usualFile(t) ? "" : baseName(t.text(r, dso)).replace(/@inode\d+$/, "")) : undefined,
     grey: (r) => !!folded && t.value(r, folded) !== null,
     link: (r) => (fn ? functionLink(c, t.text(r, fn), t.text(r, dso)) : null),
   }).el;

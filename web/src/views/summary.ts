@@ -10,8 +10,8 @@ import { shortName } from "../names";
 import { reached, wholeNote } from "../reach";
 import { filtered, go, quote } from "../state";
 import { lookOf } from "../timeline";
-import { cubeNote, functionLink, hashOf, heading, lines, losses, nextCommands, treeTables, type Context, type View } from "./context";
-import { functionsGrid, functionTable } from "./functions";
+import { cubeNote, functionLink, hashOf, heading, lines, losses, lost, nextCommands, treeTables, type Context, type View } from "./context";
+import { functionsGrid, functionTable, usualFile } from "./functions";
 import { oneRow } from "./generic";
 import { timeStrip } from "./time";
 import { icicle } from "./tree";
@@ -21,9 +21,15 @@ const TEN = 10;
 // A sentence of the terminal with the name of the function in it as it is shown elsewhere.
 function sentence(said: string, name: string): (Node | string)[] {
   const text = said.replace(/^[a-z]/, (x) => (name && said.startsWith(name) ? x : x.toUpperCase())).replace(/ \+-(?=[<\d])/g, " ±").replace(/[^.]$/, "$&.");
-  const short = name && shortName(name);
-  const at = name ? text.indexOf(name) : -1;
-  return at < 0 ? [safe(text)] : [safe(text.slice(0, at)), h("span", { class: "code", title: safe(name) }, safe(short)), safe(text.slice(at + name.length))];
+  const short = name && shortName(name), shown = [name, short].find((x) => x && text.includes(x)) ?? "";
+  const at = shown ? text.indexOf(shown) : -1;
+  return at < 0 ? [safe(text)] : [safe(text.slice(0, at)), h("span", { class: "code", title: safe(name) }, safe(short)), safe(text.slice(at + shown.length))];
+}
+// A function of the findings, whose data cut very long names: as the other tables have it.
+function wholeName(c: Context, name: string, dso: string): string {
+  if (!name.includes("…")) return name;
+  const like = new RegExp(`^${name.split("…").map(quote).join(".*")}$`);
+  return c.cube?.frames.find((f) => f.dso === dso && like.test(f.name))?.name ?? name;
 }
 // Where the page proves what it says.
 function proof(c: Context, page: string, name: string, dso: string): string | null {
@@ -46,7 +52,7 @@ function findings(c: Context, d: Doc): HTMLElement {
   const of = (r: number, key: string): string => t!.text(r, t!.column(key));
   const list = h("ol", { class: "findings" });
   for (let r = 0; t && r < t.length && r < 5; r++) {
-    const name = of(r, "function"), page = of(r, "page"), link = proof(c, page, name, of(r, "dso"));
+    const name = wholeName(c, of(r, "function"), of(r, "dso")), page = of(r, "page"), link = proof(c, page, name, of(r, "dso"));
     list.append(h("li", null, h("p", null, ...sentence(of(r, "statement"), name)),
       h("p", { class: "dim" }, of(r, "statement").includes("+-") ? null : shareOf(t, r), link ? h("a", { href: link }, safe(`see ${page}`)) : null, of(r, "source") ? h("span", { class: "code" }, safe(baseName(of(r, "source")))) : null,
         of(r, "command") ? h("code", null, safe(of(r, "command"))) : null)));
@@ -57,20 +63,20 @@ function findings(c: Context, d: Doc): HTMLElement {
 function headline(c: Context): HTMLElement | null {
   const said = findTable(c.doc("findings"), "headline");
   if (said?.length && said.text(0, said.column("text"))) {
-    const name = said.text(0, said.column("function"));
-    const link = name ? functionLink(c, name, said.text(0, said.column("dso"))) : null;
+    const dso = said.text(0, said.column("dso")), name = wholeName(c, said.text(0, said.column("function")), dso);
+    const link = name ? functionLink(c, name, dso) : null;
     return h("p", { class: "headline" }, ...sentence(said.text(0, said.column("text")), name), link ? h("a", { href: link, class: "see" }, "its code") : null);
   }
   const f = functionTable(c);
   const fn = f?.table.column("function"), share = f?.table.column("share");
   if (!f || !fn || !share || !f.table.length || isNaN(f.table.error(0, share))) return null;
   const t = f.table, name = t.text(0, fn), dso = t.text(0, t.column("dso")), unit = c.cube && c.cube.event === f.event ? c.cube.unit : "";
-  const link = functionLink(c, name, dso), caller = t.text(0, t.column("caller")).replace(/ \d+ %$/, ""), at = t.text(0, t.column("at"));
+  const link = functionLink(c, name, dso), caller = t.text(0, t.column("caller")).replace(/ \d+\s%$/, ""), at = t.text(0, t.column("at"));
   const half = t.error(0, share), v = t.number(0, share);
   if (half >= v) return h("p", { class: "headline" }, `No function stands out: the samples are too few (the first one has ${percent(v)} ${showError("share", v, half)}).`);
   const words = h("span", { class: "code", title: safe(`${name}\n${dso}`) }, safe(shortName(name)));
   return h("p", { class: "headline" }, percent(v), h("span", { class: "err" }, ` ${showError("share", v, half)} `),
-    `of the ${unit === "ns" ? "time" : unit === "cycles" ? "cycles" : `samples of ${safe(brief(f.event))}`} is in `, link ? h("a", { href: link }, words) : words, at ? safe(`, mostly at ${at}`) : null, caller ? safe(`, called from ${caller}`) : null, ".");
+    `of the ${unit === "ns" ? "time" : unit === "cycles" ? "cycles" : `samples of ${safe(brief(f.event))}`} is in `, link ? h("a", { href: link }, words) : words, at ? safe(`, mostly at ${at}`) : null, ...(caller ? [", called from ", h("span", { class: "code", title: safe(caller) }, safe(shortName(caller)))] : []), ".");
 }
 // An event without its modifiers, where these make it long.
 function brief(event: string): string { return event.length > 30 ? event.replace(/:.*/, "") : event; }
@@ -91,6 +97,7 @@ function measured(c: Context): HTMLElement {
     const label = x.replace(/:.*/s, "");
     if (!bad.has(label) || (c.cube && x.endsWith(`(${c.cube.event})`))) bad.set(label, x);
   }
+  if (bad.has("losses")) for (const d of c.page.docs) for (const [x] of lost(d)) bad.delete(x.head);
   return h("div", null, parts.length ? h("p", { class: "dim" }, safe(parts.join(" · "))) : null, ...[...bad.values()].slice(0, 4).map((x) => h("p", { class: "bad" }, `! ${safe(x)}`)));
 }
 function waits(c: Context, d: Doc): HTMLElement | null {
@@ -144,7 +151,7 @@ function waits(c: Context, d: Doc): HTMLElement | null {
 function memory(c: Context, d: Doc): HTMLElement | null {
   const parts = ["sources", "objects"].flatMap((name) => {
     const t = findTable(d, name);
-    const columns = ["source", "object", "kind", "level", "share", "missed_share", "cycles_share", "p50", "mean"].flatMap((k) => t?.column(k) ?? []).filter((x) => t!.rows.some((r) => r[x.at] !== null)).slice(0, 5);
+    const columns = ["source", "object", "kind", "level", "where", "hit", "share", "missed_share", "cycles_share", "p50", "mean"].flatMap((k) => t?.column(k) ?? []).filter((x) => t!.rows.some((r) => r[x.at] !== null)).slice(0, name === "sources" ? 6 : 5);
     const known = t?.length && (t.length > 1 || t.text(0, t.column("object")) || t.text(0, t.column("kind")) !== "unknown");
     return known ? h("section", { class: "brief" }, heading(name === "sources" ? "Where data came from " : "Which data ", h("a", { href: hashOf({ view: "memory", sort: "", search: "" }) }, "memory")),
       new Grid({ table: t, label: name, columns, rows: Array.from({ length: Math.min(6, t.length) }, (_, r) => r), plain: true }).el) : [];
@@ -169,7 +176,7 @@ export const summaryView: View = {
     const mem = c.doc("mem"), ahead = !c.cube || c.cube.unit === "events";
     if (mem && ahead) root.append(memory(c, mem) ?? "");
     const f = functionTable(c);
-    const table = f?.table.length ? h("section", { class: "brief" }, heading("Functions that matter ", h("a", { href: hashOf({ view: "functions", sort: "", search: "" }) }, f.table.length > TEN ? `all ${group(f.table.length)}` : "functions")), functionsGrid(c, false, TEN)) : null;
+    const table = f?.table.length ? h("section", { class: "brief" }, heading("Functions that matter ", h("a", { href: hashOf({ view: "functions", sort: "", search: "" }) }, f.table.length > TEN ? `all ${group(f.table.length)}` : "functions"), h("span", { class: "dim small" }, safe(` of ${baseName(usualFile(f.table)) || "unknown files"} where no other file is named`))), functionsGrid(c, false, TEN)) : null;
     const beside = wait ? waits(c, wait) : null;
     if (table || beside) root.append(h("div", { class: table && beside ? "halves wide" : null }, table, beside));
     if (mem && !ahead) root.append(memory(c, mem) ?? "");
