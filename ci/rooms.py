@@ -52,6 +52,7 @@ WALKERS = {
     "analyse/pass/mux.c": "periods are weighed by it",
     "analyse/pass/mux_pause.c": "the same",
     "analyse/memory/memory.c": "memory_build: of one event alone",
+    "analyse/memory/memory_when.c": "the latency that is shown is known when all were counted",
     "analyse/wait/wait.c": "wait_build: waits alone",
     "report/export/script.c": "samples leave as they are met, and are never held",
     "report/export/export_perfetto.c": "counts leave as they are met: in file order, and never held",

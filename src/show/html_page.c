@@ -121,6 +121,7 @@ static int put_data(struct buf *out, struct html_page *page, struct err *err)
 	put_cube(&p, "cube", page->cube);
 	put_cube(&p, "wall", page->wall);
 	put_cube(&p, "timeline", page->timeline);
+	put_cube(&p, "memory", page->memory);
 	pack_array(&p, "flames");
 	for (size_t i = 0; i < page->n_flames; i++)
 		put_cube(&p, NULL, &page->flame[i]);

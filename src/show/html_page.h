@@ -61,6 +61,7 @@ struct html_page {
 	const struct document *cube;	 /* NULL: none */
 	const struct document *wall;	 /* the same of the time on and off the CPU */
 	const struct document *timeline; /* both in short bins, thread by thread */
+	const struct document *memory;	 /* memory operations by class, thread, CPU and time */
 	const struct document *flame;	 /* differential flame graphs, one for each new side */
 	size_t n_flames;
 	const struct html_page_function *function;

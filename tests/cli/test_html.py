@@ -308,6 +308,28 @@ for rec in [*recordings.made(os.path.abspath("made")), recordings.Recording("inl
         for x in rows:
             want[tuple(-1 if x[k] is None and k == "tid" else x[k] for k in key.split(","))] += x["period"]
         t.equal(have, want, "%s: the cube by %s is the report's" % (rec.name, key))
+    if p.data["memory"]:  # by class, thread and CPU: the tables of mem
+        seen["memory"] += 1
+        m, j, keys = p.data["memory"], json.loads(run("mem", "-j", rec.path).stdout), ["kind", "level", "where", "hit", "tlb", "snoop", "locked", "blocked"]
+        of = [tuple(p.text(x) if k not in ("hit", "locked") and x is not None else x for k, x in zip(keys, row)) for row in m["classes"]]
+        bad = []
+        for name, words in (("sources", keys[:4]), ("tlb", keys[4:5]), ("snoops", keys[5:6]), ("locks", keys[6:7]), ("blocks", keys[7:])):
+            sums = collections.defaultdict(lambda: [0, 0, 0])
+            for x in m["cells"]:
+                s = sums[tuple(v for k, v in zip(keys, of[x[0]]) if k in words)]
+                for i in range(3):
+                    s[i] += x[4 + i]
+            want = {tuple(x[k] for k in words): (x["samples"], x["timed"], x["mean"]) for x in j[name]}
+            have = {k: (n, timed, cycles / timed if timed else None) for k, (n, timed, cycles) in sums.items()}
+            bad += [(name, k) for k in want.keys() | have.keys() if k not in want or k not in have or want[k][:2] != have[k][:2] or abs((want[k][2] or 0) - (have[k][2] or 0)) > 1e-6 * (want[k][2] or 1)]
+        for name, at, key in (("threads", 1, lambda x: tuple(m["threads"][x[1]])), ("cpus", 2, lambda x: (x[2],))):
+            have = collections.Counter()
+            for x in m["cells"]:
+                have[key(x)] += x[4]
+            want = {tuple(-1 if x[k] is None or x[k] == 0xffffffff else x[k] for k in (["pid", "tid"] if at == 1 else ["cpu"])): x["samples"] for x in j[name]}
+            bad += [(name, k) for k in have if have[k] > want.get(k, 0)]  # others are no accesses
+            bad += [(name, sum(want.values()), sum(have.values()))] if sum(want.values()) - sum(have.values()) not in (0, j["no_access"]) else []
+        t.ok(not bad and all(x[3] < 512 for x in m["cells"]), "%s: memory operations by class, thread and CPU are those of mem" % rec.name, bad)
     if c["folded"]:
         continue
     for words in ([], ["--max-stack", "1"], ["--max-stack", "2"]):
@@ -331,7 +353,7 @@ for rec in [*recordings.made(os.path.abspath("made")), recordings.Recording("inl
         seen["inlined"] += sum(path[-1][2] for path in have)
         t.equal(len(set(paths)), len(paths), "%s: a chain of functions is one node" % rec.name)
         t.equal(have, +want, "%s: the cube by call chain is the report's %s" % (rec.name, words))
-t.equal([v for v in [*COMMANDS, "function", "chains", "inlined", *(["graph"] if GRAPHVIZ else [])] if not seen[v]], [], "all views were compared")
+t.equal([v for v in [*COMMANDS, "function", "chains", "inlined", "memory", *(["graph"] if GRAPHVIZ else [])] if not seen[v]], [], "all views were compared")
 for view, without in ("mem", {"map", "regions", "computed_addresses"}), ("sharing", set()):  # those of --map, and of Intel's registers
     untyped = {"fields_by_address"} if SANITIZED else set()  # programs of such a build have no types
     t.equal({name for name, _ in filled[view]} - {name for name, rows in filled[view] if rows} - untyped, without, "%s: all tables, with rows" % view)

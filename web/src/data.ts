@@ -66,12 +66,13 @@ export interface RawFlame {
   total: Rows; items: Rows; frames: Rows; nodes: Rows;
 }
 export interface RawTimeline { from: number; width: number; bins: number; reasons: Rows; tracks: Rows; moments: Rows; spans: Rows; marks: Rows }
+export interface RawMemory { width: number; classes: Rows; threads: Rows; cells: Rows }
 export interface RawGraph {
   width: number; height: number; nodes: unknown[][]; edges: unknown[][]; notes?: unknown[];
 }
 interface RawPage {
   format: number; title: string; program: string; source?: boolean; documents: RawDocument[];
-  cube?: RawCube | null; wall?: RawCube | null; timeline?: RawTimeline | null; flames?: RawFlame[]; short?: [number, number][]; strings: string[];
+  cube?: RawCube | null; wall?: RawCube | null; timeline?: RawTimeline | null; memory?: RawMemory | null; flames?: RawFlame[]; short?: [number, number][]; strings: string[];
   functions?: { function: number; dso: number; document: RawDocument; graph?: { width: number; height: number; nodes: Rows; edges: Rows; notes?: unknown[] } | null }[];
 }
 
@@ -157,7 +158,7 @@ export interface Doc {
 }
 export interface FunctionPage { name: string; dso: string; doc: Doc; graph: RawGraph | null }
 export interface Page {
-  title: string; program: string; docs: Doc[]; cube: RawCube | null; wall: RawCube | null; timeline: RawTimeline | null; flames: RawFlame[]; functions: FunctionPage[];
+  title: string; program: string; docs: Doc[]; cube: RawCube | null; wall: RawCube | null; timeline: RawTimeline | null; memory: RawMemory | null; flames: RawFlame[]; functions: FunctionPage[];
   strings: string[]; source: boolean; short: (i: number) => string;
 }
 
@@ -219,7 +220,7 @@ export function readPage(texts: string[]): Page {
   setNames(names);
   return {
     title: raw.title, program: raw.program, source: raw.source !== false, strings: s, short: (i) => shortName(s[i] ?? ""),
-    docs: raw.documents.map((d) => readDocument(d, s)), cube: raw.cube ?? null, wall: raw.wall ?? null, timeline: raw.timeline ?? null, flames: raw.flames ?? [],
+    docs: raw.documents.map((d) => readDocument(d, s)), cube: raw.cube ?? null, wall: raw.wall ?? null, timeline: raw.timeline ?? null, memory: raw.memory ?? null, flames: raw.flames ?? [],
     functions: (raw.functions ?? []).map((f) => { // read when they are looked at
       let doc: Doc | null = null;
       return {

@@ -549,6 +549,20 @@ async function histograms(name, file) {
     wrong.push(...bars.filter((v, i) => (all[i].samples ? Math.abs(v[0]?.wide - 180 * all[i].samples / most(of(all[i]))) > 1.5 : v.length)).map((v) => JSON.stringify(v)));
     ok(have.length === want.length && want.some((v) => v.length > 2) && bars.length > 20 && !wrong.length, `${name}: ${have.length} histograms of ${above}, ${bars.length} bars`, wrong.join("\n"));
   }
+  // a filter: sums over the cells of the page's data
+  const m = data.memory, [classes, threads, cells] = [m.classes, m.threads, m.cells].map(plainRows), one = threads.at(-1), width = data.cube.width / 1e9;
+  const sums = new Map();
+  for (const c of cells.filter((c) => c[1] === threads.length - 1 && c[3] >= 40 && c[3] < 200)) {
+    const k = classes[c[0]].slice(0, 4).map((x) => (typeof x === "number" ? data.strings[x] : x === null ? "-" : x === true ? "yes" : "no")).join("|");
+    sums.set(k, (sums.get(k) ?? 0) + c[4]);
+  }
+  await page.evaluate((f) => { location.hash = new URLSearchParams(f).toString(); }, { view: "memory", thread: one.join("/"), time: `${width * 40},${width * 200}` });
+  await page.waitForFunction(() => document.querySelectorAll(".chips .chip").length > 1);
+  const had = await page.$$eval('main table[aria-label="mem: sources"]', (v) => {
+    const heads = [...v[0].querySelectorAll("thead th")].map((x) => x.textContent), at = ["kind", "level", "where", "hit", "samples"].map((k) => heads.indexOf(k));
+    return [...v[0].querySelectorAll("tbody tr")].map((tr) => at.map((i) => tr.children[i].textContent));
+  });
+  ok(had.length === sums.size && sums.size > 2 && had.every((r) => sums.get(r.slice(0, 4).join("|")) === Number(r[4].replace(/,/g, ""))), `${name}: sources of one thread in a time`, JSON.stringify([had, [...sums]]));
   ok(!page.faults.length, `${name}: histograms: no console error`, page.faults.join("\n"));
   await page.context().close();
 }

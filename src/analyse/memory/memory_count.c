@@ -17,7 +17,7 @@ static uint64_t flag_of(const struct memop *op, uint32_t has, bool flag)
 	return op->has & has ? 1 + (uint64_t)flag : 0;
 }
 
-static uint64_t class_of(const struct memop *op)
+uint64_t memory_class(const struct memop *op)
 {
 	return (uint64_t)op->set[MEMOP_KIND] << AT_KIND |
 	       (uint64_t)op->set[MEMOP_SNOOP] << AT_SNOOP | (uint64_t)op->set[MEMOP_TLB] << AT_TLB |
@@ -305,7 +305,7 @@ static __attribute__((noinline)) struct shape new_shape(struct memory_tallies *c
 	return (struct shape){ memory_access_key(0, access_kind(op)) | (uint64_t)kind << CELL_KIND |
 				       (uint64_t)is_open(op) << CELL_OPEN |
 				       (uint64_t)has << CELL_LATENCIES | UINT64_C(1) << CELL_USED,
-			       recent_of(c, MEMORY_CLASS, class_of(op), 0) };
+			       recent_of(c, MEMORY_CLASS, memory_class(op), 0) };
 }
 
 static inline struct shape shape_of(struct memory_tallies *c, const struct memop *op,

@@ -120,6 +120,8 @@ static inline bool memory_no_access(const struct memop *op)
 	return (op->raw || op->bare) && !op->set[MEMOP_KIND];
 }
 
+/* key[0] of the MEMORY_CLASS that it counts for. */
+uint64_t memory_class(const struct memop *op);
 /* The one to show of these, bits of enum memop_latency. */
 enum memop_latency memory_shown_of(unsigned latencies);
 int memory_count_begin(struct memory_tallies *c, bool threads) MUST_USE;

@@ -14,6 +14,7 @@
 #include "cli/recordings/waiting.h"
 #include "report/block_graph.h"
 #include "report/cube_view.h"
+#include "report/memory_when_view.h"
 #include "report/page_files.h"
 #include "report/timeline_view.h"
 
@@ -56,7 +57,9 @@ struct writing {
 	struct document cube_document;
 	struct document wall_document;
 	struct document timeline_document;
+	struct document memory_document;
 	struct timeline *timeline;
+	struct memory_when *memory;
 	const char *event; /* the cube's; function pages are of it */
 	struct html_page_part part[N_VIEWS];
 	struct html_page_absent absent[N_VIEWS];
@@ -148,6 +151,29 @@ static void get_timeline(struct writing *w)
 	document_open(&w->timeline_document, &timeline_document, NULL);
 	timeline_put(&w->timeline_document, w->timeline);
 	w->page.timeline = &w->timeline_document;
+}
+
+/* The time axis is the cube's. */
+static int get_memory(struct writing *w, struct err *err)
+{
+	const struct memory *m = results_bases(w->all)->memory.own;
+	const struct recording *r = results_recording(w->all);
+	struct profile_opts po = { .max_stack = 0 };
+	struct err why = ERR_INIT;
+
+	if (!m || !w->cube)
+		return 0;
+	if (recording_select(r, w->cli, &po, err))
+		return -1;
+	if (memory_when_build(&w->memory, m, r->rec, r->spaces, &po.select, w->cube->from,
+			      w->cube->width, &why)) {
+		err_clear(&why); /* the filter reaches no table of it then */
+		return 0;
+	}
+	document_open(&w->memory_document, &memory_when_document, NULL);
+	memory_when_put(&w->memory_document, w->memory);
+	w->page.memory = &w->memory_document;
+	return 0;
 }
 
 /* ---- functions with pages of their own ------------------------------------------------------- */
@@ -376,7 +402,7 @@ static int gather_page(struct writing *w, const char *input, struct err *err)
 		return -1;
 	get_wall(w);
 	get_timeline(w);
-	if (get_views(w, err) || get_functions(w, err))
+	if (get_views(w, err) || get_memory(w, err) || get_functions(w, err))
 		return -1;
 	w->page.files = &page_files;
 	w->page.title = title_of(w, input);
@@ -403,6 +429,8 @@ int report_html(struct cli *cli, const char *input, const char *file)
 	document_close(&w.wall_document);
 	document_close(&w.timeline_document);
 	timeline_free(w.timeline);
+	document_close(&w.memory_document);
+	memory_when_free(w.memory);
 	results_close(w.all);
 	return code;
 }

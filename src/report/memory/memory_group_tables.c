@@ -188,6 +188,23 @@ static const struct table_column block_columns[] = {
 	MEMORY_SPREAD(of_group),
 };
 
+/* All that tells accesses of these kinds apart. */
+static const struct table_column class_columns[] = {
+	COLUMN("kind", "kind", T_TEXT, C_KEY, "load, store, prefetch, exec (a fetch)", .get = set,
+	       .which = MEMOP_KIND),
+	COLUMN("level", "level", T_TEXT, C_KEY, "L1, LFB, L2, L3, RAM, ...", .get = group_level),
+	COLUMN("where", "where", T_TEXT, C_KEY, "whose; null: its own, or not told",
+	       .get = group_where),
+	COLUMN("hit", "hit", T_FLAG, C_KEY, "the level had it; 0: missed", .get = group_hit),
+	COLUMN("tlb", "translation", T_TEXT, C_KEY, "what translated the address", .get = set,
+	       .which = MEMOP_TLB),
+	COLUMN("snoop", "snoop", T_TEXT, C_KEY, "other caches: none, hit, miss, hitm, fwd, peer",
+	       .get = set, .which = MEMOP_SNOOP),
+	COLUMN("locked", "locked", T_FLAG, C_KEY, "a locked operation", .get = locked),
+	COLUMN("blocked", "blocked by", T_TEXT, C_KEY, "a store before it: data, address",
+	       .get = set, .which = MEMOP_BLOCK),
+};
+
 /* ---- code, threads, CPUs --------------------------------------------------------------------- */
 
 static struct images *images_of(const struct table *t)
@@ -356,6 +373,7 @@ FORM(tlb, 0, tlb_columns, NULL);
 FORM(snoops, 0, snoop_columns, NULL);
 FORM(locks, 0, lock_columns, NULL);
 FORM(blocks, 0, block_columns, NULL);
+FORM(classes, 0, class_columns, NULL);
 FORM(functions, 0, function_columns, "function");
 FORM(lines, 0, line_columns, "line");
 FORM(instructions, TABLE_DATA, instruction_columns, NULL);

@@ -13,11 +13,11 @@
 #include "report/memory_view.h"
 
 extern const struct table_form memory_sources_form, memory_tlb_form, memory_snoops_form,
-	memory_locks_form, memory_blocks_form, memory_functions_form, memory_lines_form,
-	memory_instructions_form, memory_threads_form, memory_cpus_form, memory_types_form,
-	memory_fields_form, memory_layouts_form, memory_objects_form, memory_object_sources_form,
-	memory_allocations_form, memory_sites_form, memory_walks_form, memory_latencies_form,
-	memory_source_latencies_form, memory_function_latencies_form,
+	memory_locks_form, memory_blocks_form, memory_classes_form, memory_functions_form,
+	memory_lines_form, memory_instructions_form, memory_threads_form, memory_cpus_form,
+	memory_types_form, memory_fields_form, memory_layouts_form, memory_objects_form,
+	memory_object_sources_form, memory_allocations_form, memory_sites_form, memory_walks_form,
+	memory_latencies_form, memory_source_latencies_form, memory_function_latencies_form,
 	memory_instruction_latencies_form, memory_histogram_form, memory_source_histogram_form,
 	memory_linear_form, memory_source_linear_form, memory_regions_form, memory_map_form,
 	memory_picture_form, memory_nodes_form, memory_object_nodes_form, memory_object_ways_form,
