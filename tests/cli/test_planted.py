@@ -101,7 +101,7 @@ LIVE = {
     "sleeping": (WAIT, "waits", ("nap", "pause_between"), None, r"a timer .* pause_between\(\)", True),
     "polling": (WAIT, "waits", "poll_again", None, "poll", True),
     "saving": (WAIT, "io", "save_record", None, None, True),
-    "late": (WAIT, "late_thread", ("step", "late_part"), None, None, False),
+    "late": (WAIT, "late_thread", ("step", "late_part"), None, None, True),
     "crowd": (WAIT, "run_queue", None, None, "%d CPUs" % os.sysconf("SC_NPROCESSORS_ONLN"), False),
 }
 

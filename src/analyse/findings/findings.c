@@ -229,6 +229,7 @@ struct findings *findings_make(const struct findings_in *in)
 	find_lost(&w);
 	rank(&w);
 	vec_free(&w.found);
+	free(w.spots.v);
 	return out;
 }
 

@@ -27,16 +27,6 @@ double finding_wait_bar(uint64_t n, double bar, const struct wait *w, double who
 /* A function on the stack of a wait for a mutex that another thread holds. */
 bool finding_mutex(const char *function);
 
-struct finding_work {
-	const struct findings_in *in;
-	struct findings *out;
-	VEC(struct finding) found;
-	struct tally all; /* of the event */
-	bool started;	  /* the recorder started the program */
-	double weight;	  /* of CPU time: the part of the time with a CPU; 1: not known */
-	bool cost;	  /* the event is cycles or time: else a place with much of it is no news */
-};
-
 struct spot {			       /* a function */
 	const struct profile_row *row; /* the heaviest */
 	uint64_t most;
@@ -48,6 +38,17 @@ struct spot {			       /* a function */
 struct spots { /* most first */
 	struct spot *v;
 	size_t n;
+};
+
+struct finding_work {
+	const struct findings_in *in;
+	struct findings *out;
+	VEC(struct finding) found;
+	struct spots spots; /* functions of the samples */
+	struct tally all;   /* of the event */
+	bool started;	    /* the recorder started the program */
+	double weight;	    /* of CPU time: the part of the time with a CPU; 1: not known */
+	bool cost; /* the event is cycles or time: else a place with much of it is no news */
 };
 
 /* Adds it if its lower end is at least `least` of its whole. */
@@ -72,6 +73,9 @@ struct measured finding_hottest_line(struct finding *f, const struct finding_wor
 /* Sets `at`, with its part of `whole`, and the line with the part of the function. */
 void finding_hottest_place(struct finding *f, const struct finding_work *w, const struct spots *s,
 			   finding_measure *measure, const void *ctx, double whole);
+
+/* Sets the line with most samples of the function at f->at, in whatever thread. */
+void finding_line_of_place(struct finding *f, const struct finding_work *w);
 
 void findings_samples(struct finding_work *w);
 void findings_chains(struct finding_work *w);

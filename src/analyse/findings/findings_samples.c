@@ -108,6 +108,19 @@ static void set_line(struct finding *f, const struct finding_work *w, const stru
 		finding_line(f, w, x->row->image, x->row->symbol->start);
 }
 
+void finding_line_of_place(struct finding *f, const struct finding_work *w)
+{
+	for (size_t i = 0; f->at.function && i < w->spots.n; i++) {
+		const struct spot *x = &w->spots.v[i];
+
+		if (strcmp(x->function, f->at.function) != 0 || strcmp(x->dso, f->at.dso) != 0)
+			continue;
+		set_line(f, w, x);
+		f->on_line = 0; /* that part is of all threads */
+		return;
+	}
+}
+
 static struct finding finding_of_spot(struct finding_work *w, const struct spot *x)
 {
 	struct finding f = { .kind = FINDING_HOT, .at = { x->function, x->dso, NAN } };
@@ -262,7 +275,7 @@ void findings_samples(struct finding_work *w)
 {
 	size_t n;
 	const struct profile_sum *sum = profile_sums(w->in->profile, &n);
-	struct spots s;
+	struct spots *s = &w->spots;
 	bool interpreted;
 
 	if (w->in->event >= n || !sum[w->in->event].selected.samples)
@@ -272,14 +285,13 @@ void findings_samples(struct finding_work *w)
 	w->cost =
 		event_cost(w->in->rec, &pd_events(w->in->rec, &n)[w->in->event]) != EVENT_COST_NONE;
 	set_running(w, sum[w->in->event].left_out.samples);
-	collect_spots(&s, w);
+	collect_spots(s, w);
 	interpreted = find_runtimes(w);
-	set_head(w, &s);
-	findings_account(w, &s);
-	findings_topdown(w, &s);
+	set_head(w, s);
+	findings_account(w, s);
+	findings_topdown(w, s);
 	if (!interpreted && w->cost) /* else they are the interpreter's */
-		find_hot(w, &s);
+		find_hot(w, s);
 	if (!w->in->cube && w->cost)
-		find_without_chains(w, &s);
-	free(s.v);
+		find_without_chains(w, s);
 }

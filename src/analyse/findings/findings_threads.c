@@ -204,6 +204,7 @@ static void find_late(struct finding_work *w, const struct workers *o, const str
 	f.thread = late->comm;
 	f.tid = late->tid;
 	f.at = place_of_thread(in->cube, late->pid, late->tid);
+	finding_line_of_place(&f, w);
 	finding_add(w, &f, LATE);
 }
 
