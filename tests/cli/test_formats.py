@@ -63,7 +63,7 @@ t.ok({"term", "csv", "json", "markdown"} <= set(UNIVERSE) and len(COMMANDS) > 15
 t.equal({c for c in COMMANDS.values() if offered(c)} - TABLED, NOT_YET, "commands whose results are not made of tables: those of NOT_YET")
 t.equal(sorted(c for c in TABLED if not set(SHOWN) <= set(offered(c))), [], "what is made of tables has all formats of format.def")
 t.equal(sorted(c for c in COMMANDS.values() if ("csv" in offered(c)) != bool(option(c, "separator"))), [], "who has csv has -x")
-t.equal(sorted(c for c in COMMANDS.values() if bool(offered(c)) != bool(option(c, "json"))), [], "who has a format has -j")
+t.equal(sorted(c for c in COMMANDS.values() if bool(offered(c)) != bool(option(c, "json"))), ["script"], "who has a format has -j, and script for its lines")
 
 # ---- what to call: command -> its results, each (words, codes, the same each time)
 made = {r.name: r for r in recordings.made(os.path.join(tmp.name, "made"))}
