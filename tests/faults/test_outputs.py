@@ -312,7 +312,7 @@ def all_of(p, most):
     if p.kept:
         p.new = made
     out = [("written", [] if p.is_new(made) else "it is not whole", None), ("whatever lies in its place", in_its_place(p), None)]
-    if p.kept or "PROG" in p.words:
+    if (p.kept or "PROG" in p.words) and not SANITIZED:
         out.append(("an output that is read", is_input(p), None))
     wrong = no_room(p)
     out.append(("a full disk, a read-only one", wrong, "nothing may be mounted here" if wrong is None else None))
@@ -353,7 +353,9 @@ def main():
         places = []
         for row in listed:
             if ONLY in ("", row[0]):
-                if row[3] and not source[row[3]]:
+                if SANITIZED and (row[0] in SLOW or row[0] == "export" and row[1] != "--pprof"):
+                    t.skip(row[0] + " " + row[1], "takes long under a sanitizer")
+                elif row[3] and not source[row[3]]:
                     t.skip(row[0] + " " + row[1], "not recorded here")
                 else:
                     places.append(Place(top, row, source))
