@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <langinfo.h>
+#include <limits.h>
 #include <locale.h>
 #include <math.h>
 #include <signal.h>
@@ -22,9 +23,11 @@
 #include "base/nomem.h"
 #include "base/num.h"
 #include "base/text.h"
+#include "base/xalloc.h"
 #include "cli/cli.h"
 #include "cli/repeats.h"
 #include "config.h"
+#include "perfdata/series.h"
 #include "report/page_files.h"
 
 /* To a terminal or a pager: if it cannot be written, a message cannot be read. */
@@ -229,11 +232,26 @@ int cli_choices(const struct cli *cli, const char *said, const struct cli_choice
 
 static const char *const usual[] = { "cyclade.data", "perf.data" };
 
+/* Of a recording in several files, the newest; the file itself if that is newer. */
+static const char *newest_of(const char *path)
+{
+	static char newest[PATH_MAX];
+	struct stat one, other;
+
+	if (!series_newest(newest, sizeof(newest), path) || !file_look(newest, &other))
+		return file_look(path, NULL) ? path : NULL;
+	if (file_look(path, &one) && (one.st_mtim.tv_sec > other.st_mtim.tv_sec ||
+				      (one.st_mtim.tv_sec == other.st_mtim.tv_sec &&
+				       one.st_mtim.tv_nsec >= other.st_mtim.tv_nsec)))
+		return path;
+	return newest;
+}
+
 const char *cli_usual_input(void)
 {
 	for (size_t i = 0; i < sizeof(usual) / sizeof(*usual); i++)
-		if (file_look(usual[i], NULL))
-			return usual[i];
+		if (newest_of(usual[i]))
+			return newest_of(usual[i]);
 	return NULL;
 }
 
@@ -245,15 +263,23 @@ static bool is_foreign(const char *path)
 	return file_look(path, &st) && !owner_is_ours(&st);
 }
 
+/* `record -o NAME --switch-output` leaves no file of that very name. */
+static const char *named_one(struct cli *cli, const char *path)
+{
+	const char *newest = file_look(path, NULL) ? path : newest_of(path);
+
+	return newest && newest != path ? arena_xstrdup(&cli->arena, newest) : path;
+}
+
 const char *cli_input(struct cli *cli, struct err *err)
 {
 	const char *found;
 
 	if (cli->opt.input)
-		return named_input = cli->opt.input;
+		return named_input = named_one(cli, cli->opt.input);
 	if (cli->args.n) {
 		cli->args.n--;
-		return named_input = *cli->args.v++;
+		return named_input = named_one(cli, *cli->args.v++);
 	}
 	found = cli_usual_input();
 	if (found && !is_foreign(found))

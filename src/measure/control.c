@@ -2,9 +2,12 @@
 #include "measure/control.h"
 
 #include <fcntl.h>
+#include <stdint.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "base/num.h"
 
 #define READS_MOST   256 /* at a time, for a line: other things wait */
 #define UNKNOWN_MOST 64	 /* lines at a time */
@@ -28,6 +31,49 @@ static int open_fifo(const char *path, struct err *err)
 	return err_hint(err, "make one: mkfifo NAME");
 }
 
+/* A pipe, FIFO or socket; no file, nor a terminal, which programs that run beside us read. */
+static int take_given(int *fd, const char *text, size_t len, int way, struct err *err)
+{
+	char number[16];
+	uint64_t n;
+	struct stat st;
+	int flags;
+
+	if (!len || len >= sizeof(number))
+		return err_set(err, ERR_USAGE, "--control: fd:%.40s names no descriptor", text);
+	memcpy(number, text, len);
+	number[len] = '\0';
+	if (num_parse_u64(&n, number, NULL) || n < 3 || n > INT32_MAX)
+		return err_set(err, ERR_USAGE, "--control: fd:%s is no descriptor from 3 on",
+			       number);
+	flags = fcntl((int)n, F_GETFL);
+	if (flags < 0 || fstat((int)n, &st))
+		return err_sys(err, "--control: descriptor %s", number);
+	if ((!S_ISFIFO(st.st_mode) && !S_ISSOCK(st.st_mode)) ||
+	    ((flags & O_ACCMODE) != O_RDWR && (flags & O_ACCMODE) != way)) {
+		(void)err_set(err, ERR_USAGE, "--control: descriptor %s is no pipe to %s", number,
+			      way == O_RDONLY ? "read from" : "write to");
+		return err_hint(err, "cyclade record --control fd:3 ... 3<FIFO");
+	}
+	*fd = fcntl((int)n, F_DUPFD_CLOEXEC, 3);
+	if (*fd < 0)
+		return err_sys(err, "--control: descriptor %s", number);
+	(void)close((int)n); /* not for the program that we start */
+	return fcntl(*fd, F_SETFL, flags | O_NONBLOCK) ? err_sys(err, "--control: fd:%s", number)
+						       : 0;
+}
+
+static int open_given(struct control *c, const char *text, struct err *err)
+{
+	size_t len = strcspn(text, ",");
+
+	if (take_given(&c->fd, text, len, O_RDONLY, err))
+		return -1;
+	return text[len]
+		       ? take_given(&c->ack, text + len + 1, strlen(text + len + 1), O_WRONLY, err)
+		       : 0;
+}
+
 int control_open(struct control *c, const struct measure_opts *opts, struct err *err)
 {
 	const char *text = opts->control, *comma;
@@ -36,10 +82,8 @@ int control_open(struct control *c, const struct measure_opts *opts, struct err 
 	*c = (struct control)CONTROL_INIT;
 	if (!text)
 		return 0;
-	if (!strncmp(text, "fd:", 3)) {
-		(void)err_set(err, ERR_USAGE, "--control: %s: descriptors are not taken", text);
-		return err_hint(err, "name a FIFO: mkfifo NAME; --control NAME");
-	}
+	if (!strncmp(text, "fd:", 3))
+		return open_given(c, text + 3, err);
 	if (!strncmp(text, "fifo:", 5))
 		text += 5;
 	comma = strchr(text, ',');
@@ -62,7 +106,9 @@ int control_open(struct control *c, const struct measure_opts *opts, struct err 
 static void say_unknown(struct control *c, const char *line, const struct measure_opts *opts)
 {
 	if (c->unknown++ < UNKNOWN_SAID)
-		measure_news(opts, "--control: '%.40s' is not enable, disable, stop or ping", line);
+		measure_news(opts,
+			     "--control: '%.40s' is not enable, disable, stop, snapshot or ping",
+			     line);
 	else if (c->unknown == UNKNOWN_SAID + 1)
 		measure_news(opts, "--control: more such lines are ignored without a message");
 }
@@ -76,6 +122,7 @@ static enum control_word control_word_of(struct control *c, const char *line,
 	} words[] = { { "enable", CONTROL_ENABLE },
 		      { "disable", CONTROL_DISABLE },
 		      { "stop", CONTROL_STOP },
+		      { "snapshot", CONTROL_SNAPSHOT },
 		      { "ping", CONTROL_PING } };
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)

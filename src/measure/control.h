@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * control - a FIFO by which another process controls when to measure: enable, disable, stop and
- * ping, one a line, each answered on a second FIFO if there is one.
+ * control - a FIFO by which another process controls when to measure: enable, disable, stop,
+ * snapshot and ping, one a line, each answered with "ack" on a second FIFO if there is one.
  */
 #ifndef CYCLADE_MEASURE_CONTROL_H
 #define CYCLADE_MEASURE_CONTROL_H
@@ -20,9 +20,17 @@ struct control {
 		-1, -1, "", 0, 0 \
 	}
 
-enum control_word { CONTROL_NOTHING, CONTROL_ENABLE, CONTROL_DISABLE, CONTROL_STOP, CONTROL_PING };
+enum control_word {
+	CONTROL_NOTHING,
+	CONTROL_ENABLE,
+	CONTROL_DISABLE,
+	CONTROL_STOP,
+	CONTROL_SNAPSHOT,
+	CONTROL_PING
+};
 
-/* By --control: "FIFO" or "FIFO,ACK"; perf's spelling "fifo:FIFO,ACK" is understood too. */
+/* By --control: "FIFO" or "FIFO,ACK"; perf's spelling "fifo:FIFO,ACK" is understood too; and
+ * "fd:N[,ACK]", of descriptors that this process got from the one that started it. */
 int control_open(struct control *c, const struct measure_opts *opts, struct err *err) MUST_USE;
 /* The next line that has come, without waiting; CONTROL_NOTHING: none (more), or too many that are
  * no commands: then the caller first does other work. */

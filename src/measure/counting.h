@@ -50,6 +50,7 @@ struct counting_result {
 enum counting_event {
 	COUNTING_OVER,	   /* the run has ended; its counters are still open */
 	COUNTING_SO_FAR,   /* SIGUSR1 */
+	COUNTING_SNAPSHOT, /* SIGUSR2, or by --control; only if opts ask for several files */
 	COUNTING_WOKEN,	   /* k->wake can be read */
 	COUNTING_DUE,	   /* k->due has come */
 	COUNTING_INTERVAL, /* -I: an interval ended; the last one is as long as it is */
@@ -102,6 +103,7 @@ struct counting {
 	int wake;     /* a file descriptor to look at, too; -1 */
 	uint64_t due; /* when the caller has something to do; COUNTING_NEVER */
 	sigset_t old_mask;
+	bool owes;			/* an answer to --control */
 	bool mask_set, stopped, enough; /* enough: end counting (the reader went away) */
 };
 
@@ -118,6 +120,8 @@ int counting_prepare(struct counting *k, struct counter_setup *setup,
 		     const struct counting_reader *reader, struct err *err) MUST_USE;
 /* Starts the program, or counting, at its first call; fills in the result at the last. */
 int counting_next(struct counting *k, enum counting_event *what, struct err *err) MUST_USE;
+/* The snapshot is there: answers the control that asked for it. */
+void counting_snapshot_done(struct counting *k);
 /* Stops counting for good, ahead of time. */
 int counting_stop(struct counting *k, struct err *err) MUST_USE;
 /* The end of a run that came to `rc`: --post unless it failed, then counting_end(). */

@@ -74,6 +74,10 @@ struct measure_opts {
 	void *keep_ctx;
 	uint64_t keep_reads; /* PERF_SAMPLE_*: parts of a sample that it may read */
 	const char *fields;  /* parts of samples that are stored; NULL: all that are asked for */
+	/* Several files (sampling_series.c): "10s", "100M", "signal" or ""; bytes in memory, ""; a
+	 * condition (trigger.h). NULL: not asked for. 0: no limit. */
+	const char *switch_output, *overwrite, *snapshot_if;
+	uint64_t switch_files, max_bytes;
 	double jitter;	     /* a part of the period; 0: none */
 	bool jitter_said;    /* else events of IBS have the usual one */
 	const char *account; /* nodes of it; "": all */
@@ -99,6 +103,11 @@ struct measure_opts {
 	uint64_t copies_bytes, copies_days; /* 0: the usual limits */
 	bool no_copies;
 };
+
+static inline bool measure_several(const struct measure_opts *o)
+{
+	return o->switch_output || o->overwrite;
+}
 
 /* Reports a line, formatted as by printf. */
 void measure_news(const struct measure_opts *opts, const char *fmt, ...) PRINTF_(2, 3);

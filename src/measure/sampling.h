@@ -69,6 +69,9 @@ struct sampling_result {
 	 * why a process was not read, "" or NULL: all were. */
 	uint64_t python, python_contradicted, python_late, python_unread, python_delay;
 	const char *no_python;
+	/* Several files: of the newest, NULL: one file; bytes are then of all that are kept */
+	const char *path;
+	size_t files, files_removed;
 };
 
 /* One of `path` and `live` is NULL; live: whole records one by one, each end of a round. Their

@@ -450,6 +450,15 @@ int pdw_feature(struct pdw *w, unsigned bit, const void *p, size_t len, struct e
 	return 0;
 }
 
+uint64_t pdw_features_bytes(const struct pdw *w)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < w->feature.n; i++)
+		n += 16 + w->feature.v[i].payload.len;
+	return n;
+}
+
 void pdw_feature_drop(struct pdw *w, unsigned bit)
 {
 	size_t n = 0;

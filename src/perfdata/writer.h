@@ -66,6 +66,7 @@ int pdw_data(struct pdw *w, const void *p, size_t len, struct err *err) MUST_USE
 /* Hands the buffer to the kernel, so that it survives our own death. */
 int pdw_flush(struct pdw *w, struct err *err) MUST_USE;
 int pdw_feature(struct pdw *w, unsigned bit, const void *p, size_t len, struct err *err) MUST_USE;
+uint64_t pdw_features_bytes(const struct pdw *w);   /* that the commit will write */
 void pdw_feature_drop(struct pdw *w, unsigned bit); /* it is not there, or not any more */
 int pdw_feature_early(struct pdw *w, unsigned bit, const void *p, size_t len,
 		      struct err *err) MUST_USE;

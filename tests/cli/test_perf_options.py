@@ -83,7 +83,7 @@ for words, want in ((("-d",), "-e L1-dcache-loads"), (("-ddd",), "-e L1-dcache-l
                     (("--iostat",), "list groups"), (("--cputype", "core"), "cpu_core/cycles/"), (("--interval-clear",), "watch"),
                     (("--metric-no-group",), "--no-mux"), (("--hybrid-merge",), "kind of core"), (("-b", "3"), "bpftool"), (("--summary",), "-I"),
                     (("--percore-show-thread",), "--per core"), (("--run-sample",), "cyclade run"), (("--single-thread",), "-t TID"), (("--core", "C0"), "-C CPUS"),
-                    (("--list-nodes",), "list nodes"), (("--long-desc",), "explain NODE"), (("--xlsx", "x"), "-x,"), (("--control", "fd:3", "-e", "task-clock"), "mkfifo"),
+                    (("--list-nodes",), "list nodes"), (("--long-desc",), "explain NODE"), (("--xlsx", "x"), "-x,"), (("--control", "fd:3", "-e", "task-clock"), "descriptor 3"),
                     (("record",), "--import FILE"), (("report",), "--import FILE"), (("--only-bottleneck",), "-M Bottlenecks"),
                     (("--interval-count", "3"), "--for TIME"), (("--no-scale",), "counted")):
     p = run("stat", *words, "--", "true")

@@ -34,9 +34,8 @@ COMMANDS = {
 # options that are refused, by command: what is said
 REFUSED = {
     "record": {"--filter 'count>100'": "cyclade sql", "-s": "stat --per thread", "-n": "stat -e", "--sample-cpu": "-a, -C", "-r 10": "chrt", "--per-thread": "-t TID",
-               "-I": "--intr-regs", "--running-time": "stat -j", "--kcore": "--vmlinux", "--namespaces": "-G CGROUP", "--overwrite": "--for TIME",
-               "-S": "--for TIME", "--snapshot": "--for TIME", "--switch-output=10s": "--for TIME", "--switch-max-files 5": "--for TIME", "--max-size 100M": "--for TIME",
-               "--timestamp-filename": "-o $(date", "--control fd:3,4": "mkfifo NAME", "-D -1": "mkfifo NAME", "-p 1": "--for 10s"},
+               "-I": "--intr-regs", "--running-time": "stat -j", "--kcore": "--vmlinux", "--namespaces": "-G CGROUP", "-S": "--overwrite", "--snapshot": "--overwrite",
+               "--timestamp-filename": "-o $(date", "--control fd:1,2": "from 3 on", "-D -1": "mkfifo NAME", "-p 1": "--for 10s"},
     "report": {"--tui": "cyclade browse", "-F overhead": "--fields LIST", "-S main": "--focus RE", "-d libc": "--sort dso", "-T": "--sort pid,tid", "-D": "cyclade sql FILE",
                "-I": "cyclade info", "--header": "cyclade info", "--header-only": "cyclade info", "-M intel": "cyclade annotate", "--hierarchy": "--sort dso,function",
                "-w 1,2": "--wide", "--stats": "cyclade info", "--mmaps": "mappings", "--tasks": "threads", "--total-cycles": "cyclade blocks", "--no-inline": "--sort inline",

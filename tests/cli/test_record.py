@@ -271,7 +271,7 @@ for options, says in [
     r = run("record", *options, "--", "sh", "-c", "echo ran >ran")
     t.ok(r.returncode == 125 and says in r.stderr and len(r.stderr.splitlines()) <= 2 and not os.path.exists("ran"),
          "%s: refused in one line and a hint, the program is not started" % " ".join(options), r.stderr)
-for options, says in [(["-p", "4194304"], "no process"), (["-t", "4194304"], "no thread"), (["-p", "x"], "list"), (["-p", ""], "list")]:
+for options, says in [(["-p", "4194304"], "no process"), (["-t", "4194304"], "no thread"), (["-p", "no such process"], "no process"), (["-p", ""], "missing")]:
     r = run("record", *options)
     t.ok(r.returncode == 2 and says in r.stderr and len(r.stderr.splitlines()) <= 2, "%s: refused" % " ".join(options), r.stderr)
 r = run("record", "-q", "-o", "odd \n'\"$x;.data", "--", "true")

@@ -3,6 +3,7 @@
  * record - samples into a file.
  */
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -38,6 +39,16 @@ static void put_python(const struct cli *cli, const struct sampling_result *res)
 		cli_note(cli, "Python: %s", res->no_python);
 }
 
+static void put_files(const struct cli *cli, const struct sampling_result *res)
+{
+	char gone[64] = "", b[NUM_MAX];
+
+	if (res->files_removed)
+		(void)snprintf(gone, sizeof(gone), ", %zu older removed", res->files_removed);
+	cli_note(cli, "%zu file%s kept (%s)%s; the newest is %s", res->files,
+		 res->files == 1 ? "" : "s", num_bytes(b, res->bytes), gone, res->path);
+}
+
 static void closing_line(const struct cli *cli, const struct sampling_result *res, const char *path)
 {
 	char n[NUM_MAX], b[NUM_MAX], l[NUM_MAX], t[NUM_MAX];
@@ -46,8 +57,10 @@ static void closing_line(const struct cli *cli, const struct sampling_result *re
 		cli_note(cli, "interrupted before the first sample: %s was not written", path);
 		return;
 	}
+	if (res->path)
+		put_files(cli, res);
 	cli_note(cli, "%s sample%s in %s (%s), %s lost%s%s%s", num_exact(n, res->samples),
-		 res->samples == 1 ? "" : "s", path, num_bytes(b, res->bytes),
+		 res->samples == 1 ? "" : "s", res->path ? "all" : path, num_bytes(b, res->bytes),
 		 num_exact(l, res->lost), res->throttled ? ", throttled " : "",
 		 res->throttled ? num_exact(t, res->throttled) : "",
 		 res->throttled ? " times" : "");
@@ -90,7 +103,7 @@ static void closing_line(const struct cli *cli, const struct sampling_result *re
 			 "%s pieces of trace are cut, or samples collided in them: some records "
 			 "are missing; a longer interval loses less: -c 200000",
 			 num_exact(t, res->aux_lost));
-	if (res->lost)
+	if (res->lost > res->no_room)
 		cli_note(cli, "larger rings lose less: -m 512; so does a lower frequency: -F 1000");
 }
 

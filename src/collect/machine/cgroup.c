@@ -75,7 +75,7 @@ static bool number_of(const char *path, uint64_t *id)
 		memcpy(id, h.head.f_handle, sizeof(*id));
 		return true;
 	}
-	if (sizeof(st.st_ino) < sizeof(*id) || file_look(path, &st))
+	if (sizeof(st.st_ino) < sizeof(*id) || !file_look(path, &st))
 		return false;
 	*id = st.st_ino; /* the same with 64 bits */
 	return true;

@@ -33,6 +33,8 @@ static int open_signals(struct counting *k, struct err *err)
 	(void)sigaddset(&set, SIGHUP);
 	(void)sigaddset(&set, SIGCHLD);
 	(void)sigaddset(&set, SIGUSR1);
+	if (measure_several(k->opts))
+		(void)sigaddset(&set, SIGUSR2);
 	if (sigprocmask(SIG_BLOCK, &set, &k->old_mask))
 		return err_sys(err, "sigprocmask");
 	k->mask_set = true;

@@ -25,7 +25,8 @@ static int wait_for_command(struct counting *k, struct workload *w, const char *
 		if (poll(&fd, 1, -1) < 0 && errno != EINTR)
 			return err_sys(err, "poll");
 		while (read(k->signals, &s, sizeof(s)) == (ssize_t)sizeof(s)) {
-			if (s.ssi_signo == SIGCHLD || s.ssi_signo == SIGUSR1)
+			if (s.ssi_signo == SIGCHLD || s.ssi_signo == SIGUSR1 ||
+			    s.ssi_signo == SIGUSR2)
 				continue;
 			/* a terminal has sent it to all processes */
 			if (s.ssi_code != SI_KERNEL || interrupts++)

@@ -99,6 +99,10 @@ static int on_signals(struct counting *k, struct err *err)
 				note_event(k, COUNTING_SO_FAR);
 			continue;
 		}
+		if (number == SIGUSR2) {
+			note_event(k, COUNTING_SNAPSHOT);
+			continue;
+		}
 		if (pass_interrupt_on(k, number, s.ssi_code == SI_KERNEL, err))
 			return -1;
 	}
@@ -118,9 +122,24 @@ static int on_control(struct counting *k, struct err *err)
 			return -1;
 		if (word == CONTROL_STOP)
 			k->loop.end = k->now;
+		if (word == CONTROL_SNAPSHOT && measure_several(k->opts)) {
+			note_event(k, COUNTING_SNAPSHOT);
+			k->owes = true;
+			return 0;
+		}
+		if (word == CONTROL_SNAPSHOT)
+			measure_news(k->opts, "--control: snapshot goes with record --overwrite or "
+					      "--switch-output");
 		control_answer(&k->control);
 	}
 	return 0;
+}
+
+void counting_snapshot_done(struct counting *k)
+{
+	if (k->owes)
+		control_answer(&k->control);
+	k->owes = false;
 }
 
 static uint64_t earlier(uint64_t a, uint64_t b)
@@ -245,6 +264,8 @@ static int one_round(struct counting *k, bool *last, struct err *err)
 		return 0;
 	if ((words || fds[1].revents) && on_control(k, err))
 		return -1;
+	if (fds[1].revents & (POLLHUP | POLLERR | POLLNVAL) && !(fds[1].revents & POLLIN))
+		control_close(&k->control); /* a pipe whose other end is gone */
 	if (fds[2].revents)
 		note_event(k, COUNTING_WOKEN);
 	return do_what_is_due(k, err);

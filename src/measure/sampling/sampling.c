@@ -81,7 +81,8 @@ static int open_sampling_counters(struct sampling *r, struct err *err)
 				    .flush_ms = sampling_looks(r) ? 100 : 0,
 				    .in_order = r->fields.unwinds || r->opts.python,
 				    /* frames of Python are read when a sample arrives */
-				    .apart = r->fields.unwinds && !r->opts.python,
+				    .apart = (r->fields.unwinds || r->sink.series) &&
+					     !r->opts.python,
 				    .jitter = r->opts.jitter,
 				    .seed = r->opts.jitter > 0 ? counting_clock() : 0 };
 
@@ -207,7 +208,7 @@ static int tell_what_was_there(struct sampling *r, struct err *err)
 			   .trailer = attr_trailer(&r->ev[0].attr),
 			   .data_maps = sampling_tracker(r)->mmap_data };
 
-	if (sampling_features_early(r, err))
+	if (r->sink.writer && sampling_features_early(r, err))
 		return -1;
 	if (!r->ev[0].attr.exclude_kernel && synth_kernel(&s, err))
 		return -1;
@@ -222,7 +223,7 @@ static int tell_what_was_there(struct sampling *r, struct err *err)
 	if ((!r->opts.program.n || r->by_cpu) && tell_processes(r, &s, err))
 		return -1;
 	r->sink.forks = 0;
-	return pdw_flush(r->sink.writer, err);
+	return r->sink.writer ? pdw_flush(r->sink.writer, err) : 0;
 }
 
 /* From the first record on: those of mappings may have a part less, too. */
@@ -244,9 +245,9 @@ static int begin_records(struct sampling *r, struct err *err)
 {
 	if (r->sink.live)
 		return sampling_track_begin(r, err);
-	return sampling_file(r, err) || sampling_track_begin(r, err) || tell_what_was_there(r, err)
-		       ? -1
-		       : 0;
+	if (!sampling_series_waits(r) && sampling_file(r, err))
+		return -1;
+	return sampling_track_begin(r, err) || tell_what_was_there(r, err) ? -1 : 0;
 }
 
 const struct event *sampling_event(const struct sampling *r, size_t i,
@@ -334,6 +335,7 @@ int sampling_open(struct sampling **out, const struct measure_opts *opts, const 
 	r->path = path;
 	r->sink.wake = -1;
 	r->sink.live = live;
+	r->sink.most = measure_several(opts) ? 0 : opts->max_bytes;
 	r->wait.of = r;
 	(void)pthread_mutex_init(&r->wait.lock, NULL);
 	(void)pthread_mutex_init(&r->ways.lock, NULL);
@@ -341,7 +343,7 @@ int sampling_open(struct sampling **out, const struct measure_opts *opts, const 
 	r->result.has_program = opts->program.n;
 	if (counting_open(&r->k, &r->opts, "record", MACHINE_ALL, err) || sampling_check(r, err) ||
 	    parse_events(r, err) || choose_place(r, err) || sampling_track(r, err) ||
-	    sampling_attrs(r, err) || check_cycles(r, err) ||
+	    sampling_attrs(r, err) || check_cycles(r, err) || sampling_series_open(r, err) ||
 	    sampling_tree_plan(r, &r->setup, err)) {
 		sampling_close(r);
 		return -1;
@@ -470,12 +472,21 @@ static int put_last(struct sampling *r, struct err *err)
 	struct losses_record record;
 	uint64_t n;
 
-	if (put_last_losses(r, err) || sink_end(s, err))
+	if (put_last_losses(r, err) || sink_end(s, err) || sampling_series_end(r, err))
 		return -1;
 	if (s->live)
 		return 0;
 	if (sink_flush(s, err))
 		return -1;
+	if (s->beyond) { /* --max-size: its end has room for that */
+		r->result.no_room = s->beyond;
+		s->samples -= s->beyond;
+		s->lost += s->beyond;
+		return pdw_data(s->writer, &record, losses_record(r, s->beyond, &record), err) ||
+				       sink_flush(s, err)
+			       ? -1
+			       : 0;
+	}
 	n = s->samples - s->kept_samples + s->lost - s->kept_lost;
 	if (!s->full || !n)
 		return 0;
@@ -534,7 +545,8 @@ static void take_results(struct sampling *r)
 /* Interrupted before the first sample: nothing that is worth an older recording. */
 static bool nothing_to_keep(const struct sampling *r)
 {
-	return r->k.result.interrupted && !r->result.samples && !r->result.lost;
+	return !sampling_series_new_samples(&r->sink) &&
+	       (r->result.samples > 0 || (r->k.result.interrupted && !r->result.lost));
 }
 
 /* The end of the run, for the file. */
@@ -555,7 +567,7 @@ static struct pdw_end recording_end_of(const struct sampling *r)
  * is not whole. */
 static void leave_file(struct sampling *r, const struct err *why)
 {
-	if (!why->sys_errno)
+	if (!why->sys_errno || !r->sink.writer)
 		return;
 	pdw_give_up(r->sink.writer, &(struct pdw_end){ .how = PD_END_FULL,
 						       .number = why->sys_errno,
@@ -598,6 +610,16 @@ static int finish_file(struct sampling *r, const struct buf *tree, struct err *e
 	if (!rc)
 		copying_finish(r->sink.inside.copies);
 	return rc;
+}
+
+/* --max-size: as it was asked for. */
+static void say_enough(struct sampling *r)
+{
+	char n[NUM_MAX], t[NUM_MAX];
+
+	measure_news(&r->opts, "--max-size is reached after %s; %s sample%s found no room",
+		     num_seconds(t, counting_seconds(&r->k)), num_exact(n, r->result.no_room),
+		     r->result.no_room == 1 ? "" : "s");
 }
 
 static int say_full(struct sampling *r, struct err *err)
@@ -651,9 +673,12 @@ int sampling_next(struct sampling *r, enum counting_event *what, struct err *err
 
 	while (!rc) {
 		rc = counting_next(&r->k, what, err);
-		if (!rc && *what == COUNTING_WOKEN && !r->sink.live)
+		if (!rc && *what == COUNTING_WOKEN && !r->sink.live) {
 			rc = on_full(r, err);
-		else if (!rc && *what != COUNTING_INTERVAL)
+		} else if (!rc && *what == COUNTING_SNAPSHOT) {
+			sampling_series_ask(r);
+			counting_snapshot_done(&r->k);
+		} else if (!rc && *what != COUNTING_INTERVAL)
 			break;
 	}
 	return rc || *what == COUNTING_OVER ? end_sampling(r, rc, err) : 0;
@@ -668,10 +693,16 @@ int sampling_keep(struct sampling *r, int rc, const struct buf *tree, struct err
 		rc = finish_file(r, tree, err);
 	if (rc)
 		leave_file(r, err);
+	else if (r->sink.beyond)
+		say_enough(r);
 	else if (r->sink.full)
 		rc = say_full(r, err);
+	if (!r->sink.writer)
+		return rc;
 	r->result.bytes = pdw_bytes(r->sink.writer);
 	r->result.kept = pdw_shown(r->sink.writer);
+	if (!rc)
+		rc = sampling_series_keep(r, err);
 	if (rc && err->code != ERR_EXEC) {
 		if (r->k.work.ended)
 			measure_news(&r->opts, "the program was not disturbed, it ended with %d",
@@ -707,6 +738,7 @@ void sampling_close(struct sampling *r)
 	(void)pthread_mutex_destroy(&r->ways.lock);
 	counters_close(r->watch);
 	pdw_close(r->sink.writer);
+	sampling_series_close(r);
 	sink_close(&r->sink);
 	counting_end(&r->k);
 	if (r->sink.wake >= 0)

@@ -7,7 +7,7 @@
  * (sampling_wait.c; for run sampling_switches.c; numbers of switches: sampling_switch_counts.c),
  * records on their way to the file (sampling_sink.c), the header's features (sampling_features.c),
  * --dry-run (sampling_describe.c), records without a file (sampling_live.c), copies of what ran
- * (sampling_copies.c).
+ * (sampling_copies.c), several files (sampling_series.c).
  */
 #ifndef CYCLADE_MEASURE_SAMPLING_INT_H
 #define CYCLADE_MEASURE_SAMPLING_INT_H
@@ -220,6 +220,7 @@ void pythons_free(struct pythons *ps); /* NULL is fine */
 
 struct sink {
 	struct pdw *writer;		  /* NULL: there is no file, */
+	struct sampling_series *series;	  /* NULL: one file */
 	const struct recorder_sink *live; /* but this */
 	struct strtab files;		  /* mapped with code: their build-ids are stored */
 	struct inside inside;
@@ -241,6 +242,7 @@ struct sink {
 	/* Counts of the file, if the disk has no room for more; then `full`. */
 	uint64_t kept_samples, kept_lost;
 	bool full;
+	uint64_t most, beyond;	   /* --max-size of one file, 0: none; samples that it left out */
 	uint64_t traces, aux_lost; /* pieces of AUX trace; records of cut or colliding ones */
 	uint64_t first_time, last_time;
 	uint8_t *cut; /* a record that is not whole yet */
@@ -253,6 +255,24 @@ struct sink {
 	atomic_bool failed;
 	int wake; /* eventfd: wakes the loop if writing failed */
 };
+
+/* Several files, or the latest records alone (sampling_series.c). NULL in the sink: one file. */
+struct sampling_series;
+/* The attributes are known. */
+int sampling_series_open(struct sampling *r, struct err *err) MUST_USE;
+/* Nothing is written before it is asked for: there is no writer. */
+bool sampling_series_waits(const struct sampling *r);
+/* A snapshot, or the next file; returns when it is there. */
+void sampling_series_ask(struct sampling *r);
+int sampling_series_round(struct sampling_series *x, struct err *err) MUST_USE;
+int sampling_series_end(struct sampling *r, struct err *err) MUST_USE;
+/* Samples of the file that is being written. */
+uint64_t sampling_series_new_samples(const struct sink *s);
+/* The last file is whole, and gets its name; or it had nothing to keep. */
+int sampling_series_keep(struct sampling *r, struct err *err) MUST_USE;
+void sampling_series_close(struct sampling *r);
+/* A record into the file, or the memory. */
+int sink_write(struct sink *s, const uint8_t *p, size_t size, struct err *err) MUST_USE;
 
 #define SAMPLING_CORES 4
 

@@ -122,13 +122,13 @@ int sink_note(struct sink *s, const uint8_t *p, size_t size, struct err *err)
 
 static int put_record(struct sink *s, const uint8_t *p, size_t size, struct err *err)
 {
-	return sink_note(s, p, size, err) || pdw_data(s->writer, p, size, err) ? -1 : 0;
+	return sink_note(s, p, size, err) || sink_write(s, p, size, err) ? -1 : 0;
 }
 
 /* A mapping of ours: no file. */
 static int put_script(void *ctx, const uint8_t *p, size_t size, struct err *err)
 {
-	return pdw_data(((struct sink *)ctx)->writer, p, size, err);
+	return sink_write(ctx, p, size, err);
 }
 
 static int keep_record(void *ctx, const uint8_t *p, size_t size, struct err *err)
@@ -158,7 +158,7 @@ static int keep_record(void *ctx, const uint8_t *p, size_t size, struct err *err
 
 static bool sifts(const struct sink *s)
 {
-	return s->filter || s->wanted || s->cuts || s->pythons;
+	return s->filter || s->wanted || s->cuts || s->pythons || s->series || s->most;
 }
 
 static int look_at_python(struct sink *s, const uint8_t *p, size_t size, struct err *err)
@@ -253,9 +253,9 @@ int sink_data(void *ctx, const void *p, size_t len, struct err *err)
 
 int sink_flush(struct sink *s, struct err *err)
 {
-	if (pdw_flush(s->writer, err))
+	if (s->writer && pdw_flush(s->writer, err))
 		return -1;
-	if (pdw_full(s->writer)) { /* further records are only counted */
+	if (s->writer && pdw_full(s->writer)) { /* further records are only counted */
 		if (!s->full)
 			sink_failed(s);
 		s->full = true;
@@ -265,7 +265,8 @@ int sink_flush(struct sink *s, struct err *err)
 	s->kept_lost = s->lost;
 	atomic_store(&s->state.samples, s->samples);
 	atomic_store(&s->state.lost, s->lost);
-	atomic_store(&s->state.bytes, pdw_bytes(s->writer));
+	if (s->writer)
+		atomic_store(&s->state.bytes, pdw_bytes(s->writer));
 	return 0;
 }
 
@@ -280,7 +281,7 @@ int sink_round(void *ctx, struct err *err)
 	if (s->watch && sampling_switch_round(s->watch, &wrote, err))
 		return -1;
 	if (!s->fresh && !wrote)
-		return 0;
+		return s->series ? sampling_series_round(s->series, err) : 0;
 	s->fresh = false;
 	if (s->switches)
 		sampling_wait_round(s->switches);
@@ -294,9 +295,11 @@ int sink_round(void *ctx, struct err *err)
 		sampling_ways_round(s->ways);
 	if (s->pythons)
 		pythons_round(s->pythons);
-	if (pdw_data(s->writer, &finished, sizeof(finished), err))
+	if (sink_write(s, (const uint8_t *)&finished, sizeof(finished), err) ||
+	    sink_flush(s, err) ||
+	    (s->writer && sampling_series_new_samples(s) && pdw_show(s->writer, err)))
 		return -1;
-	return sink_flush(s, err) || (s->samples && pdw_show(s->writer, err)) ? -1 : 0;
+	return s->series && !s->full ? sampling_series_round(s->series, err) : 0;
 }
 
 int sink_end(struct sink *s, struct err *err)
