@@ -52,7 +52,7 @@ struct recorder_event {
 };
 
 #define RECORDER_RING  (512u << 10) /* bytes of data, unless others are asked for */
-#define RECORDER_APART (256u << 20) /* bytes that wait at most */
+#define RECORDER_APART (64u << 20)  /* bytes that wait at most */
 
 struct recorder_setup {
 	const struct recorder_event *event;
@@ -93,6 +93,9 @@ struct recorder_sink {
 	int (*data)(void *ctx, const void *p, size_t len, struct err *err);
 	int (*round)(void *ctx, struct err *err);
 	int (*trace)(void *ctx, const struct recorder_trace *t, struct err *err); /* or NULL */
+	/* Or NULL; with `apart`, on the draining thread: a record without what nobody needs, so
+	 * that less waits. Its new size, at most the old one; 0: it stays as it is. */
+	size_t (*shorten)(void *ctx, const void *p, size_t len, void *out);
 	void (*failed)(void *ctx); /* a thread gives up after data() or round() failed */
 	void *ctx;
 };

@@ -444,6 +444,10 @@ bool pd_user_register(const struct pd_sample *s, uint64_t which, uint64_t *out);
  * has room for the record and all of them. The new size; -1: its fields do not fit into it. */
 int pd_sample_rewrite(const struct pd_event *ev, const struct pd_record *r, uint64_t drop,
 		      const uint64_t *chain, size_t n, uint8_t *out);
+/* Copies a sample without the end of its piece of stack that the kernel reserved and did not fill
+ * into `out`, which has room for the record. The new size; 0: there is nothing to gain, or the
+ * record's fields do not fit into it. */
+size_t pd_sample_short_stack(const struct pd_event *ev, const struct pd_record *r, uint8_t *out);
 /* As pd_sample_rewrite(), with all fields: `n` words take the place of the chain's last `cut`. */
 int pd_sample_end_chain(const struct pd_event *ev, const struct pd_record *r, size_t cut,
 			const void *words, size_t n, uint8_t *out);

@@ -502,6 +502,31 @@ int pd_sample_rewrite(const struct pd_event *ev, const struct pd_record *r, uint
 	return rewrite_sample(ev, r, drop, (struct chain_end){ 0, chain, n }, out);
 }
 
+size_t pd_sample_short_stack(const struct pd_event *ev, const struct pd_record *r, uint8_t *out)
+{
+	const struct perf_event_header *head = (const void *)r->p;
+	struct perf_event_header made;
+	uint64_t room, used;
+	struct pd_sample s;
+	size_t at, rest;
+
+	if (pd_sample_parse_of(ev, r, &s) || !(s.has & PERF_SAMPLE_STACK_USER) || !s.stack)
+		return 0;
+	room = ld64(s.stack - 8);
+	used = s.stack_size < 8 ? 8 : (s.stack_size + 7) & ~UINT64_C(7); /* 0 has no count behind */
+	if (used >= room)
+		return 0;
+	at = (size_t)(s.stack - r->p);
+	rest = r->size - at - (size_t)room;
+	memcpy(out, r->p, at + (size_t)used);
+	st64(out + at - 8, used);
+	memcpy(out + at + used, s.stack + room, rest);
+	made = *head;
+	made.size = (uint16_t)(at + used + rest);
+	memcpy(out, &made, sizeof(made));
+	return made.size;
+}
+
 int pd_sample_end_chain(const struct pd_event *ev, const struct pd_record *r, size_t cut,
 			const void *words, size_t n, uint8_t *out)
 {

@@ -322,7 +322,9 @@ static size_t choose_latency_events(struct latency *l, const struct latency_setu
 static int open_recorder(struct latency *l, const struct latency_setup *s, struct err *err)
 {
 	struct recorder_event *event = calloc(s->n_events + 1, sizeof(*event));
-	const struct recorder_sink sink = { on_latency_data, on_latency_round, NULL, NULL, l };
+	const struct recorder_sink sink = { .data = on_latency_data,
+					    .round = on_latency_round,
+					    .ctx = l };
 	struct recorder_setup r = { .event = event,
 				    .cpus = s->cpus,
 				    .n_cpus = s->n_cpus,

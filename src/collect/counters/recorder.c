@@ -65,6 +65,8 @@ struct recorder {
 	atomic_uint wait_ms; /* up to flush_ms: shorter if periods are to change sooner */
 	bool reads_lost;
 	bool in_order, apart;
+	size_t rest; /* bytes of a record's second part, on the draining thread */
+	uint8_t shorter[UINT16_MAX + 1];
 	struct ring_order order;
 	struct record_queue *queue; /* with `apart`: before the sink */
 	double jitter;
@@ -565,11 +567,36 @@ static void give_up(void *ctx)
 		r->sink.failed(r->sink.ctx);
 }
 
+/* In order records come alone; in two parts where the ring's end cuts one. */
+static bool is_whole(struct recorder *r, const void *p, size_t len)
+{
+	size_t size;
+
+	if (!r->sink.shorten || !r->in_order)
+		return false;
+	if (r->rest) {
+		r->rest -= len < r->rest ? len : r->rest;
+		return false;
+	}
+	size = len >= sizeof(struct perf_event_header) ? ((const struct perf_event_header *)p)->size
+						       : 0;
+	r->rest = size > len ? size - len : 0;
+	return size == len;
+}
+
 static int put_data(void *ctx, const void *p, size_t len, struct err *err)
 {
 	struct recorder *r = ctx;
 
-	return r->queue ? record_queue_data(r->queue, p, len, err) : give_data(r, p, len, err);
+	if (!r->queue)
+		return give_data(r, p, len, err);
+	if (is_whole(r, p, len)) {
+		size_t n = r->sink.shorten(r->sink.ctx, p, len, r->shorter);
+
+		if (n)
+			return record_queue_data(r->queue, r->shorter, n, err);
+	}
+	return record_queue_data(r->queue, p, len, err);
 }
 
 /* ---- draining -------------------------------------------------------------------------------- */

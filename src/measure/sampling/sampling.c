@@ -635,8 +635,12 @@ static int say_full(struct sampling *r, struct err *err)
 
 static int start_sampling(struct sampling *r, struct err *err)
 {
-	const struct recorder_sink sink = { sink_data, sink_round, sink_trace, sink_failed,
-					    &r->sink };
+	const struct recorder_sink sink = { .data = sink_data,
+					    .round = sink_round,
+					    .trace = sink_trace,
+					    .shorten = sink_shorten,
+					    .failed = sink_failed,
+					    .ctx = &r->sink };
 
 	if (recorder_start(r->recorder, &sink, err))
 		return -1;

@@ -341,6 +341,8 @@ int sink_open(struct sink *s, const struct perf_event_attr *attr, struct err *er
 int sink_data(void *ctx, const void *p, size_t len, struct err *err);
 int sink_round(void *ctx, struct err *err);
 int sink_trace(void *ctx, const struct recorder_trace *t, struct err *err);
+/* The sample without the unused end of its copy of the stack. */
+size_t sink_shorten(void *ctx, const void *p, size_t len, void *out);
 void sink_failed(void *ctx);
 /* After the last round. */
 int sink_end(struct sink *s, struct err *err) MUST_USE;

@@ -251,6 +251,18 @@ int sink_data(void *ctx, const void *p, size_t len, struct err *err)
 	return s->live || sifts(s) ? 0 : pdw_data(s->writer, p, len, err);
 }
 
+size_t sink_shorten(void *ctx, const void *p, size_t len, void *out)
+{
+	const struct sink *s = ctx;
+	const struct pd_record rec = { .p = p, .size = (uint16_t)len, .type = ld32(p) };
+	const struct pd_event *ev;
+	size_t i;
+
+	if (rec.type != PERF_RECORD_SAMPLE || !s->wanted || !wanted_event(s->wanted, &rec, &ev, &i))
+		return 0;
+	return pd_sample_short_stack(ev, &rec, out);
+}
+
 int sink_flush(struct sink *s, struct err *err)
 {
 	if (s->writer && pdw_flush(s->writer, err))

@@ -96,7 +96,7 @@ static struct perf_event_attr attr_of(const struct validate_sample_opts *o)
 static int run_sampled(struct validate_samples *s, struct recorder *r, const struct kernel *k,
 		       struct kernel_work *w, struct err *err)
 {
-	const struct recorder_sink sink = { on_data, on_round, NULL, NULL, s };
+	const struct recorder_sink sink = { .data = on_data, .round = on_round, .ctx = s };
 	double end = bench_now(CLOCK_THREAD_CPUTIME_ID) + VALIDATE_SAMPLED;
 
 	if (recorder_start(r, &sink, err) || recorder_enable(r, err))

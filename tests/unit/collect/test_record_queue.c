@@ -79,7 +79,9 @@ static void check(size_t most)
 {
 	_Atomic uint64_t put = 0;
 	struct slow s = { .fail_at = SIZE_MAX, .put = &put };
-	const struct recorder_sink sink = { take, end_round, NULL, give_up, &s };
+	const struct recorder_sink sink = {
+		.data = take, .round = end_round, .failed = give_up, .ctx = &s
+	};
 	struct err err = ERR_INIT;
 	struct record_queue *q;
 
@@ -106,7 +108,9 @@ static void test_failure(void **state)
 {
 	_Atomic uint64_t put = 0;
 	struct slow s = { .fail_at = 7, .put = &put };
-	const struct recorder_sink sink = { take, end_round, NULL, give_up, &s };
+	const struct recorder_sink sink = {
+		.data = take, .round = end_round, .failed = give_up, .ctx = &s
+	};
 	struct err err = ERR_INIT, again = ERR_INIT;
 	struct record_queue *q;
 

@@ -631,12 +631,87 @@ static void a_large_foreign_file_is_swapped(void **state)
 	buf_free(&b);
 }
 
+/* A sample whose copy of the stack has `room` bytes, of which `used` are filled. */
+static void put_copy(struct buf *b, uint64_t room, uint64_t used, unsigned more)
+{
+	size_t size = 8 + 16 + 8 + 8 * 2 + 8 + room + (room ? 8 : 0) + 8 * more;
+
+	put_head(b, PERF_RECORD_SAMPLE, 2, (unsigned)size);
+	put64(b, 0x401000);
+	put32(b, 7);
+	put32(b, 8);
+	put64(b, 1000); /* TIME */
+	put64(b, 2);	/* two registers' worth of abi */
+	put64(b, 0x7fff1000);
+	put64(b, room);
+	for (uint64_t i = 0; i < room; i++)
+		buf_putc(b, (char)(i * 37 + 1));
+	if (room)
+		put64(b, used);
+	for (unsigned i = 0; i < more; i++)
+		put64(b, 0xabcd0000 + i);
+}
+
+static void a_piece_of_stack_gets_shorter(void **state)
+{
+	static const uint64_t room[] = { 0, 8, 64, 16384, 65000 & ~UINT64_C(7) };
+
+	(void)state;
+	for (size_t k = 0; k < 2 * sizeof(room) / sizeof(*room); k++)
+		for (uint64_t used = 0; used <= room[k / 2]; used += 1 + room[k / 2] / 97) {
+			struct pd_event ev = {
+				.attr = { .sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID |
+							 PERF_SAMPLE_TIME | PERF_SAMPLE_REGS_USER |
+							 PERF_SAMPLE_STACK_USER |
+							 (k & 1 ? PERF_SAMPLE_WEIGHT : 0),
+					  .sample_regs_user = 1 << 7 }
+			};
+			static uint8_t out[UINT16_MAX + 1];
+			struct buf b = BUF_INIT;
+			struct pd_sample was, is;
+			struct pd_record r, made;
+			size_t n;
+
+			pd_event_layout(&ev);
+			put_copy(&b, room[k / 2], used, k & 1);
+			r = (struct pd_record){ .p = (const uint8_t *)b.s,
+						.size = (uint16_t)b.len,
+						.type = PERF_RECORD_SAMPLE,
+						.misc = 2 };
+			assert_int_equal(pd_sample_parse_of(&ev, &r, &was), 0);
+			n = pd_sample_short_stack(&ev, &r, out);
+			assert_int_equal(n != 0, used + 7 < room[k / 2] && room[k / 2] > 8);
+			if (n) {
+				made = r;
+				made.p = out;
+				made.size = (uint16_t)n;
+				assert_in_range(b.len - n, room[k / 2] - used - 8,
+						room[k / 2] - used);
+				assert_int_equal(out[6] | out[7] << 8, n);
+				assert_int_equal(pd_sample_parse_of(&ev, &made, &is), 0);
+				assert_true(was.has == is.has && was.ip == is.ip &&
+					    was.time == is.time && was.tid == is.tid);
+				assert_int_equal(was.stack_size, is.stack_size);
+				assert_memory_equal(was.stack, is.stack, was.stack_size);
+				assert_memory_equal(was.regs_user.v, is.regs_user.v, 8);
+				assert_true(!(k & 1) ||
+					    (was.weight == 0xabcd0000 && is.weight == was.weight));
+			}
+			/* cut off anywhere: as it is */
+			made = r;
+			made.size = 40;
+			assert_int_equal(pd_sample_short_stack(&ev, &made, out), 0);
+			buf_free(&b);
+		}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(chunks_hold_every_record),
 		cmocka_unit_test(samples_find_their_event),
 		cmocka_unit_test(a_bad_size_ends_the_walk),
+		cmocka_unit_test(a_piece_of_stack_gets_shorter),
 		cmocka_unit_test(a_cut_record_is_told),
 		cmocka_unit_test(a_short_sample_is_counted_not_used),
 		cmocka_unit_test(a_wrong_claim_of_payload_is_told),
