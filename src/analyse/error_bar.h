@@ -5,7 +5,7 @@
  * Samples are taken as independent draws; each carries a weight (its period). With W the sum of all
  * weights, W2 the sum of their squares, the effective number of samples is n = W*W / W2 (Kish
  * 1965). The interval of a share is Wilson's for n draws (base/estimate.h). Half its width is
- * printed as "+-".
+ * printed as "+-". If W2 is 0 and W is not, nothing was drawn: the share is exact (a model's sums).
  */
 #ifndef CYCLADE_ANALYSE_ERROR_BAR_H
 #define CYCLADE_ANALYSE_ERROR_BAR_H

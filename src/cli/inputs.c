@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "cli/inputs.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -132,12 +133,6 @@ static void keep_options(struct cli *cli)
 		file_keep_path(o->models.v[i], FILE_INPUT);
 }
 
-static bool measures_program(const struct cli *cli)
-{
-	return (CMD_RUN == cli->command || CMD_RECORD == cli->command || CMD_STAT == cli->command ||
-		CMD_COMPARE == cli->command);
-}
-
 int cli_inputs(struct cli *cli, struct err *err)
 {
 	const struct options *o = &cli->opt;
@@ -145,7 +140,7 @@ int cli_inputs(struct cli *cli, struct err *err)
 	struct stat in;
 
 	keep_options(cli);
-	if (measures_program(cli)) {
+	if (command_runs_program(cli->command)) {
 		keep_programs(cli);
 	} else {
 		for (size_t i = 0; i < cli->args.n; i++)
@@ -169,4 +164,25 @@ void cli_archive_output(struct cli *cli)
 
 	if (!cli->opt.output && name)
 		cli->opt.output = arena_xprintf(&cli->arena, "%s.tar.zst", name);
+}
+
+const char *cli_companion(struct cli *cli, const char *built, const char *beside,
+			  const char *installed)
+{
+	const char *const at[] = { built, beside };
+	char self[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	char *end;
+
+	self[n > 0 ? n : 0] = '\0';
+	end = strrchr(self, '/');
+	for (size_t i = 0; end && i < sizeof(at) / sizeof(*at); i++) {
+		const char *path =
+			arena_printf(&cli->arena, "%.*s/%s", (int)(end - self), self, at[i]);
+		char real[PATH_MAX];
+
+		if (path && realpath(path, real) && !access(real, R_OK))
+			return arena_strdup(&cli->arena, real);
+	}
+	return access(installed, R_OK) ? NULL : installed;
 }

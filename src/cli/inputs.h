@@ -18,6 +18,12 @@ int cli_inputs(struct cli *cli, struct err *err) MUST_USE;
 enum { CLI_PATH_MAX = 4096 };
 bool cli_program_path(char out[CLI_PATH_MAX], const char *name);
 
+/* A library of ours that is loaded into other programs: of the build that this program is of
+ * (`built`), else below the directory that it was moved to (`beside`), both from where the program
+ * lies, else where it was installed. NULL: there is none. */
+const char *cli_companion(struct cli *cli, const char *built, const char *beside,
+			  const char *installed);
+
 /* archive: -o is FILE.tar.zst unless it is given; before the process gives up its rights. */
 void cli_archive_output(struct cli *cli);
 

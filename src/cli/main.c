@@ -126,8 +126,7 @@ static bool measures(enum command command, int argc, char *const *argv)
 	for (int i = 0; command == CMD_STAT && i < argc; i++)
 		if (!strncmp(argv[i], "--import", strlen("--import")))
 			return false;
-	return command == CMD_RUN || command == CMD_RECORD || command == CMD_STAT ||
-	       command == CMD_COMPARE;
+	return command_runs_program(command);
 }
 
 static int dispatch(struct cli *cli, int argc, char **argv)

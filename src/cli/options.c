@@ -532,11 +532,15 @@ static int short_options(struct parse *p, const char *word)
 	return 0;
 }
 
+bool command_runs_program(enum command cmd)
+{
+	return cmd == CMD_RUN || cmd == CMD_RECORD || cmd == CMD_STAT || cmd == CMD_COMPARE ||
+	       cmd == CMD_SIMULATE;
+}
+
 static int parse_words(struct parse *p, struct text_list *rest)
 {
-	bool workload = p->cmd == CMD_RUN || p->cmd == CMD_RECORD || p->cmd == CMD_STAT ||
-			p->cmd == CMD_COMPARE,
-	     only_operands = false;
+	bool workload = command_runs_program(p->cmd), only_operands = false;
 
 	while (p->at < p->argc) {
 		const char *word = p->argv[p->at++];

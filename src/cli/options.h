@@ -126,6 +126,9 @@ extern const char *const command_names[CMD_COUNT + 1]; /* NULL-ended */
 extern const char *const command_operands[CMD_COUNT];
 extern const char *const command_texts[CMD_COUNT];
 
+/* Its operands are a program and the program's own arguments. */
+bool command_runs_program(enum command cmd);
+
 /* Parses argv[0..argc) (the command's own words, without program and command) for `cmd` into *o.
  * Operands are left in *rest (arena memory): for run, record, stat and compare parsing stops at the
  * first operand or "--", else operands may stand anywhere. */

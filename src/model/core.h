@@ -14,6 +14,8 @@
  *	op	fdiv64	13-14	1*0 4*f		f: a unit, busy for 4 cycles, without a slot
  *	op	store	1	1*49 1*78 slots=1
  *	branches	1			taken branches a cycle, at most
+ *	part	rob	320	documented	sizes and costs of parts (core_part.def)
+ *	queue	96	01234567	documented	a scheduler: entries, and its ports
  *	repeats	count scan			wait for their register's value before
  */
 #ifndef CYCLADE_MODEL_CORE_H
@@ -42,13 +44,38 @@ struct core_op {
 	unsigned line;
 };
 
+enum core_part_id {
+#define CORE_PART(id, name, most, means) CORE_##id,
+#include "model/core_part.def"
+#undef CORE_PART
+	CORE_PARTS
+};
+
+enum core_from { CORE_NOT_GIVEN, CORE_DOCUMENTED, CORE_MEASURED, CORE_ASSUMED };
+
+#define CORE_QUEUES 4u
+
+struct core_queue {
+	unsigned size;
+	uint32_t ports;
+	enum core_from from;
+};
+
 struct core {
 	const char *id, *from; /* from: provenance */
 	const struct core_op *op;
 	size_t n;
 	unsigned width;	 /* slots a cycle; 0: not known */
 	double branches; /* taken branches a cycle; 0: not known */
+	unsigned part[CORE_PARTS];
+	enum core_from part_from[CORE_PARTS];
+	struct core_queue queue[CORE_QUEUES];
+	size_t n_queues;
 };
+
+const char *core_part_name(enum core_part_id part);
+const char *core_part_means(enum core_part_id part);
+const char *core_from_name(enum core_from from);
 
 /* ERR_NOT_FOUND: the model has none. */
 int core_load(struct core **out, struct arena *a, const struct model_sources *s, const char *id,

@@ -577,6 +577,17 @@ static void take_chains(struct feature *f)
 		f->rec->info.unwound = u;
 }
 
+/* The machine's name, and where its figures are from. */
+static void take_modelled(struct feature *f)
+{
+	const char *name = get_text(f), *from = get_text(f);
+
+	if (!name || !from || f->c.bad)
+		return;
+	f->rec->info.modelled = name;
+	f->rec->info.modelled_from = from;
+}
+
 /* A count, then three strings each. */
 static void take_places(struct feature *f)
 {

@@ -220,6 +220,10 @@ struct pd_info {
 	size_t n_looks, n_fd_looks;
 	uint32_t waited_flags; /* PD_WAITED_* */
 	struct pd_unwound unwound;
+	/* CYCLADE_MODELLED: nothing was measured, a model of this CPU followed the program. A
+	 * sample is all that an instruction took in a calling context, so that sums are exact.
+	 * NULL: samples are samples. */
+	const char *modelled, *modelled_from;
 	uint64_t features[4];	  /* the bitmap as it stood */
 	uint64_t features_bad[4]; /* present, but not readable: skipped and noted */
 };

@@ -52,9 +52,13 @@ struct operands {
 	uint8_t op; /* enum insn_op */
 	uint8_t len;
 	bool bad;
+	uint8_t flow;  /* enum insn_flow (disasm.h); of x86-64 */
+	bool direct;   /* of a jump or call: its target stands in it */
 	bool leaves;   /* call, return, system call: the next instruction is elsewhere */
 	bool breaks;   /* waits for all before it, or all behind it for it: cpuid, fences */
 	bool atomic;   /* locked */
+	bool serial;   /* of `breaks`: fences and the like */
+	bool string;   /* of `breaks`: movs, stos, ... */
 	bool compares; /* fuses with a conditional branch behind it */
 	uint16_t bits; /* of vectors; else 0 */
 	uint64_t reads, writes; /* units; reads: without those of the address */

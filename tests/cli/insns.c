@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../truth/qemu_api.h"
+#include "../../src/simulate/plugin/qemu_api.h"
 
 int qemu_plugin_version = QEMU_API_VERSION;
 

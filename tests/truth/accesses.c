@@ -21,7 +21,7 @@
 #include <string.h>
 
 #include "oracle.h"
-#include "qemu_api.h"
+#include "../../src/simulate/plugin/qemu_api.h"
 
 #define LINE	64u
 #define SLOTS	(1u << 14) /* of lines */

@@ -18,7 +18,7 @@
 #include <string.h>
 
 #include "oracle.h"
-#include "qemu_api.h"
+#include "../../src/simulate/plugin/qemu_api.h"
 
 int qemu_plugin_version = QEMU_API_VERSION;
 

@@ -23,7 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "qemu_api.h"
+#include "../../src/simulate/plugin/qemu_api.h"
 
 int qemu_plugin_version = QEMU_API_VERSION;
 

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "oracle.h"
-#include "qemu_api.h"
+#include "../../src/simulate/plugin/qemu_api.h"
 
 int qemu_plugin_version = QEMU_API_VERSION;
 

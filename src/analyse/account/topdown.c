@@ -98,6 +98,10 @@ static struct topdown_value topdown_counted(const struct topdown *t, const struc
 	if (all <= 0)
 		return v;
 	v.share = (double)m->period / all;
+	if (s->period && !(s->period_sq > 0)) { /* a model's sums are exact */
+		v.half = 0;
+		return v;
+	}
 	if (s->samples < 2)
 		return v;
 	var = ((1 - 2 * v.share) * m->period_sq + v.share * v.share * s->period_sq) / (all * all);

@@ -20,7 +20,7 @@ static void sum_others(struct profile *p, const struct scan *sc)
 			p->sums[e].bad += sc->worker[i].bad[e];
 		}
 		p->sums[e].bad += pass_seen(sc->pass)[e].bad;
-		weight_to_tally(&p->sums[e].left_out, &left);
+		profile_tally_add(p, &p->sums[e].left_out, &left);
 	}
 }
 

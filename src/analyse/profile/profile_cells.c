@@ -88,8 +88,8 @@ static void fill(struct cells *c, size_t row, struct profile_row *out, size_t at
 	out->event = event;
 	out->n_cells = n;
 	for (uint32_t i = 0; i < n; i++)
-		weight_to_tally(&out->tally[i], &c->w[event[i]]);
-	weight_to_tally(&out->all, &all);
+		profile_tally_add(c->p, &out->tally[i], &c->w[event[i]]);
+	profile_tally_add(c->p, &out->all, &all);
 }
 
 static int make(struct cells *c, struct err *err)

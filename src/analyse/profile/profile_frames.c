@@ -321,7 +321,7 @@ struct run {
 static void run_end(struct profile *p, struct run *r)
 {
 	if (r->w.samples)
-		weight_to_tally(&p->chains.self[r->event][r->node], &r->w);
+		profile_tally_add(p, &p->chains.self[r->event][r->node], &r->w);
 	r->w = (struct weight){ 0 };
 }
 

@@ -34,7 +34,9 @@
 #include "base/vec.h"
 #include "symbol/source.h"
 
-void weight_to_tally(struct tally *t, const struct weight *w); /* adds */
+struct profile;
+/* Adds; sums of a model are exact, and have no squares. */
+void profile_tally_add(const struct profile *p, struct tally *t, const struct weight *w);
 
 /* A place in the code. */
 struct site {

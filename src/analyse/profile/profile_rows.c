@@ -42,11 +42,12 @@ struct grouping {
 	struct weight *no_map, *no_symbol, *nameless, *selected;
 };
 
-void weight_to_tally(struct tally *t, const struct weight *w)
+void profile_tally_add(const struct profile *p, struct tally *t, const struct weight *w)
 {
 	t->samples += w->samples;
 	t->period += w->period;
-	t->period_sq += (double)w->period_sq;
+	if (!pd_info(p->rec)->modelled)
+		t->period_sq += (double)w->period_sq;
 }
 
 int profile_too_big(struct err *err)
@@ -282,11 +283,11 @@ static void fill_row(const struct grouping *g, size_t from, struct profile_row *
 	for (size_t k = 0; k < g->p->opts.n_keys; k++)
 		row->key[k] = row_value(g, from, k);
 	for (size_t e = 0; !g->row_of && e < g->per_group; e++) {
-		weight_to_tally(&row->tally[e], &g->w[from * g->per_group + e]);
+		profile_tally_add(g->p, &row->tally[e], &g->w[from * g->per_group + e]);
 		weight_sum(&all, &g->w[from * g->per_group + e]);
 	}
 	if (!g->row_of)
-		weight_to_tally(&row->all, &all);
+		profile_tally_add(g->p, &row->all, &all);
 	row->image = o->image;
 	row->symbol = o->image == IMAGE_NONE ? NULL : o->symbol;
 	row->space = o->kind;
@@ -371,10 +372,10 @@ static int finish_sums(struct grouping *g, struct err *err)
 	for (size_t e = 0; e < p->n_events; e++) {
 		struct profile_sum *s = &p->sums[e];
 
-		weight_to_tally(&s->selected, &g->selected[e]);
-		weight_to_tally(&s->no_map, &g->no_map[e]);
-		weight_to_tally(&s->no_symbol, &g->no_symbol[e]);
-		weight_to_tally(&s->nameless, &g->nameless[e]);
+		profile_tally_add(p, &s->selected, &g->selected[e]);
+		profile_tally_add(p, &s->no_map, &g->no_map[e]);
+		profile_tally_add(p, &s->no_symbol, &g->no_symbol[e]);
+		profile_tally_add(p, &s->nameless, &g->nameless[e]);
 		hits += s->selected.samples;
 	}
 	for (size_t i = 0; i < p->n_rows; i++)

@@ -135,28 +135,6 @@ static int keep(void *ctx, const struct pd_sample *s, const char *pmu, const cha
 	return keep_sample(ctx, s, pmu, cpuid, err);
 }
 
-/* The library of --heap: of the build that this is, else below the directory that this was moved to
- * with it, else where it was installed. */
-static const char *find_heaplog(struct cli *cli)
-{
-	static const char *const beside[] = { "../heaplog/libcyclade-heap.so", HEAPLOG_BESIDE };
-	char self[PATH_MAX];
-	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-	char *end;
-
-	self[n > 0 ? n : 0] = '\0';
-	end = strrchr(self, '/');
-	for (size_t i = 0; end && i < sizeof(beside) / sizeof(*beside); i++) {
-		const char *path =
-			arena_printf(&cli->arena, "%.*s/%s", (int)(end - self), self, beside[i]);
-		char real[PATH_MAX];
-
-		if (path && realpath(path, real) && !access(real, R_OK))
-			return arena_strdup(&cli->arena, real);
-	}
-	return access(HEAPLOG_INSTALLED, R_OK) ? NULL : HEAPLOG_INSTALLED;
-}
-
 /* Why the program cannot have the library; NULL: it can. The library itself asks the same about
  * programs that this one executes (heaplog/exec.c). */
 static const char *why_unlogged(struct cli *cli)
@@ -192,7 +170,8 @@ static int find_preload(struct cli *cli, struct measure_opts *opts, struct err *
 
 	if (!opts->heap)
 		return 0;
-	path = find_heaplog(cli);
+	path = cli_companion(cli, "../heaplog/libcyclade-heap.so", HEAPLOG_BESIDE,
+			     HEAPLOG_INSTALLED);
 	if (!path) {
 		(void)err_set(err, ERR_NOT_FOUND, "--heap needs %s, which is not there",
 			      HEAPLOG_INSTALLED);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Lines of `core`: op NAME LATENCY UOPS..., branches N, repeats NAME..., from TEXT.
+ * Lines of `core`: op NAME LATENCY UOPS..., branches N, repeats NAME..., from TEXT, part NAME VALUE
+ * FROM, queue SIZE PORTS FROM.
  */
 #include "model/core.h"
 
@@ -26,6 +27,37 @@ char core_port_name(unsigned port)
 bool core_port_is_unit(unsigned port)
 {
 	return port >= CORE_PORTS / 2;
+}
+
+static const struct {
+	const char *name, *means;
+	unsigned most;
+} parts[CORE_PARTS] = {
+#define CORE_PART(id, name, most, means) [CORE_##id] = { name, means, most },
+#include "model/core_part.def"
+#undef CORE_PART
+};
+
+static const char *const from_names[] = {
+	[CORE_NOT_GIVEN] = "not given",
+	[CORE_DOCUMENTED] = "documented",
+	[CORE_MEASURED] = "measured",
+	[CORE_ASSUMED] = "assumed",
+};
+
+const char *core_part_name(enum core_part_id part)
+{
+	return parts[part].name;
+}
+
+const char *core_part_means(enum core_part_id part)
+{
+	return parts[part].means;
+}
+
+const char *core_from_name(enum core_from from)
+{
+	return from_names[from];
 }
 
 struct reading {
@@ -192,8 +224,79 @@ static int read_repeats(struct reading *r, const struct source_text *t, const st
 	return 0;
 }
 
+static bool word_is(const struct word *w, const char *s)
+{
+	return strlen(s) == w->len && !memcmp(w->s, s, w->len);
+}
+
+static bool read_from(const struct line *l, size_t *at, enum core_from *from)
+{
+	struct word w;
+
+	if (!next_core_word(l, at, &w))
+		return false;
+	for (*from = CORE_DOCUMENTED; *from <= CORE_ASSUMED; ++*from)
+		if (word_is(&w, from_names[*from]))
+			return true;
+	return false;
+}
+
+static int read_part(struct reading *r, const struct source_text *t, const struct line *l)
+{
+	struct word name, value;
+	enum core_from from;
+	size_t at = 0;
+	double v;
+
+	if (!next_core_word(l, &at, &name) || !next_core_word(l, &at, &value) ||
+	    read_core_number(value.s, value.len, &v) != value.len || !read_from(l, &at, &from))
+		return line_fail(t, l, l->value, r->err,
+				 "expected a part, its value, and documented, measured or assumed");
+	for (size_t i = 0; i < CORE_PARTS; i++) {
+		if (!word_is(&name, parts[i].name))
+			continue;
+		if (v > parts[i].most || v != (unsigned)v)
+			return line_fail(t, l, value.s, r->err, "%s is a whole number up to %u",
+					 parts[i].name, parts[i].most);
+		r->c->part[i] = (unsigned)v;
+		r->c->part_from[i] = from;
+		return 0;
+	}
+	return line_fail(t, l, name.s, r->err, "no part of a core is called so");
+}
+
+static int read_queue(struct reading *r, const struct source_text *t, const struct line *l)
+{
+	struct core_queue q = { 0 };
+	struct word size, ports;
+	size_t at = 0;
+	double v;
+
+	if (!next_core_word(l, &at, &size) || !next_core_word(l, &at, &ports) ||
+	    read_core_number(size.s, size.len, &v) != size.len || v < 1 || v > 4096 ||
+	    !read_from(l, &at, &q.from))
+		return line_fail(t, l, l->value, r->err,
+				 "expected entries, ports, and documented, measured or assumed");
+	q.size = (unsigned)v;
+	for (size_t i = 0; i < ports.len; i++) {
+		const char *p = ports.s[i] ? strchr(letters, ports.s[i]) : NULL;
+
+		if (!p || p - letters >= CORE_PORTS / 2)
+			return line_fail(t, l, ports.s, r->err, "expected ports, like 0156");
+		q.ports |= UINT32_C(1) << (p - letters);
+	}
+	if (r->c->n_queues == CORE_QUEUES)
+		return line_fail(t, l, l->key, r->err, "more than %u queues", CORE_QUEUES);
+	r->c->queue[r->c->n_queues++] = q;
+	return 0;
+}
+
 static int read_line(struct reading *r, const struct source_text *t, const struct line *l)
 {
+	if (line_is(l, "part"))
+		return read_part(r, t, l);
+	if (line_is(l, "queue"))
+		return read_queue(r, t, l);
 	if (line_is(l, "op"))
 		return read_op(r, t, l);
 	if (line_is(l, "repeats"))
@@ -204,7 +307,8 @@ static int read_line(struct reading *r, const struct source_text *t, const struc
 	}
 	if (line_is(l, "branches") && read_core_number(l->value, l->len, &r->c->branches) == l->len)
 		return 0;
-	return line_fail(t, l, l->key, r->err, "expected op, branches, repeats or from");
+	return line_fail(t, l, l->key, r->err,
+			 "expected op, branches, repeats, part, queue or from");
 }
 
 static int read_core(struct reading *r, const char *id, size_t below, unsigned nest)

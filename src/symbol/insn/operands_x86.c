@@ -578,6 +578,18 @@ static void leave_or_break(struct operands *o, const struct insn_decoder *d)
 	default:
 		break;
 	}
+	o->string = d->z.meta.category == ZYDIS_CATEGORY_STRINGOP;
+	switch (d->z.mnemonic) {
+	case ZYDIS_MNEMONIC_CPUID:
+	case ZYDIS_MNEMONIC_LFENCE:
+	case ZYDIS_MNEMONIC_MFENCE:
+	case ZYDIS_MNEMONIC_RDTSCP:
+	case ZYDIS_MNEMONIC_SERIALIZE:
+		o->serial = true;
+		break;
+	default:
+		break;
+	}
 	o->atomic = d->z.attributes & ZYDIS_ATTRIB_HAS_LOCK ||
 		    (d->z.mnemonic == ZYDIS_MNEMONIC_XCHG && o->n_memory);
 }
@@ -599,6 +611,8 @@ void operands_decode(struct insn_decoder *d, const uint8_t *p, size_t len, uint6
 		return;
 	o->bad = false;
 	o->len = d->z.length;
+	o->flow = x86_flow(&d->z);
+	o->direct = d->op[0].type == ZYDIS_OPERAND_TYPE_IMMEDIATE;
 	for (int i = 0; i < d->z.operand_count; i++) {
 		if (is_register(&d->op[i])) {
 			add_register(o, &d->op[i]);

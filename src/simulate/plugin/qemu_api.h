@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * qemu_api - the part of QEMU's interface for TCG plugins that the oracle uses.
+ * qemu_api - the part of QEMU's interface for TCG plugins that is used here and by tests.
  *
  * Distributions ship programs with the interface compiled in, but not its header. These are the
  * names and types of version 1 of it (QEMU 4.2 to 8.x), as far as they are needed. A plugin is a
@@ -10,8 +10,8 @@
  * TB: a translation block, a run of instructions that is entered at its first only and, in user
  * emulation, left behind its last.
  */
-#ifndef TRUTH_QEMU_API_H
-#define TRUTH_QEMU_API_H
+#ifndef CYCLADE_SIMULATE_QEMU_API_H
+#define CYCLADE_SIMULATE_QEMU_API_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -32,8 +32,11 @@ typedef void qemu_syscall_fn(uint64_t plugin, unsigned cpu, int64_t number, uint
 			     uint64_t c, uint64_t d, uint64_t e, uint64_t f, uint64_t g,
 			     uint64_t h);
 
+typedef void qemu_sysret_fn(uint64_t plugin, unsigned cpu, int64_t number, int64_t value);
+
 struct qemu_info {	    /* its beginning, of all versions */
 	const char *target; /* "x86_64" */
+	int least, current; /* versions that this QEMU takes */
 };
 #define QEMU_MEM_BOTH 3 /* loads and stores */
 
@@ -56,6 +59,7 @@ void qemu_plugin_register_vcpu_mem_cb(struct qemu_plugin_insn *insn, qemu_memory
 unsigned qemu_plugin_mem_size_shift(uint32_t info);
 bool qemu_plugin_mem_is_store(uint32_t info);
 void qemu_plugin_register_vcpu_syscall_cb(uint64_t plugin, qemu_syscall_fn *fn);
+void qemu_plugin_register_vcpu_syscall_ret_cb(uint64_t plugin, qemu_sysret_fn *fn);
 void qemu_plugin_register_atexit_cb(uint64_t plugin, qemu_end_fn *fn, void *ctx);
 size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *tb);
 uint64_t qemu_plugin_tb_vaddr(const struct qemu_plugin_tb *tb);

@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "simulate/simulate.h"
+
+#include <elf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "symbol/disasm.h"
+
+#define THREADS_MOST  1024u
+#define STACK_MOST    1000000u
+#define RETURN_SEARCH 256u /* calls that may have been left at once: longjmp, exceptions */
+#define ACCESSES_MOST 4096u
+
+struct frame {
+	uint32_t context;
+	uint64_t behind;
+};
+
+struct simulate_thread {
+	struct sim_core *core;
+	uint32_t context;
+	VEC(struct frame) stack;
+	uint32_t code; /* the block that runs; UINT32_MAX: none */
+	size_t n;      /* of accesses of its instructions */
+	uint16_t insn[ACCESSES_MOST];
+	struct sim_access access[ACCESSES_MOST];
+};
+
+/* ---- the program's way ----------------------------------------------------------------------- */
+
+static void enter_call(struct simulate *s, struct simulate_thread *t, uint64_t callee,
+		       uint64_t behind)
+{
+	struct frame f = { t->context, behind };
+
+	if (t->stack.n < STACK_MOST && vec_push(&t->stack, f))
+		s->sums.failed = true;
+	t->context = sums_call(&s->sums, t->context, callee, behind);
+}
+
+/* A return to where no call came from is none: the loader enters functions by it. */
+static void leave_call(struct simulate_thread *t, uint64_t to)
+{
+	for (size_t i = t->stack.n, n = 0; i-- > 0 && n < RETURN_SEARCH; n++) {
+		if (t->stack.v[i].behind != to)
+			continue;
+		t->context = t->stack.v[i].context;
+		t->stack.n = i;
+		return;
+	}
+}
+
+/* The block that ran, now that it is known where it led. */
+static void execute(struct simulate *s, struct simulate_thread *t, uint64_t to)
+{
+	const struct sums_code *code = &s->sums.code.v[t->code];
+	struct sums_block *b = sums_enter(&s->sums, t->context, t->code);
+	const struct sim_insn *last = &code->insn[code->n - 1];
+	uint32_t n = code->n;
+	size_t at = 0;
+
+	if (!b)
+		return;
+	/* one that reaches into the next page is shown in a block that stops before it */
+	if (n > 1 && to == last->vaddr && last->flow == INSN_OTHER && !last->string) {
+		n--;
+		last--;
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		size_t from = at;
+
+		while (at < t->n && t->insn[at] == i)
+			at++;
+		sim_core_fetch(t->core, &code->insn[i], (struct sim_place){ b, i },
+			       &t->access[from], at - from);
+	}
+	sim_core_branch(t->core, to);
+	if (last->flow == INSN_CALL)
+		enter_call(s, t, to, last->vaddr + last->len);
+	else if (last->flow == INSN_RETURN)
+		leave_call(t, to);
+	else if (last->flow == INSN_SYSTEM)
+		sim_core_system(t->core);
+}
+
+static struct simulate_thread *thread_of(struct simulate *s, uint32_t number)
+{
+	struct simulate_thread *t;
+
+	if (number >= THREADS_MOST)
+		return NULL;
+	while (s->thread.n <= number)
+		if (vec_push(&s->thread, NULL))
+			return NULL;
+	t = s->thread.v[number];
+	if (t)
+		return t;
+	t = calloc(1, sizeof(*t));
+	if (!t)
+		return NULL;
+	t->code = UINT32_MAX;
+	s->thread.v[number] = t;
+	if (sim_core_open(&t->core, s->opts.machine, s->outer, sums_charge, &s->sums, &s->failed))
+		return NULL;
+	return t;
+}
+
+/* ---- what the stream says -------------------------------------------------------------------- */
+
+static bool forge(struct simulate *s, const char *what)
+{
+	(void)err_set(&s->failed, ERR_FORMAT,
+		      "the emulator's stream is damaged: %s. The program may have written to it",
+		      what);
+	return false;
+}
+
+static bool add_block(struct simulate *s, const struct stream_item *item)
+{
+	struct sums_code c = { 0 };
+	const uint8_t *p = (const uint8_t *)(item->payload + 3), *end;
+	uint64_t vaddr;
+
+	if (item->n < 3 || item->payload[0] != s->sums.code.n || !item->payload[2] ||
+	    item->payload[2] > STREAM_INSNS_MOST)
+		return forge(s, "a block");
+	end = (const uint8_t *)(item->payload + item->n);
+	c.vaddr = vaddr = item->payload[1];
+	c.n = (uint32_t)item->payload[2];
+	c.insn = calloc(c.n, sizeof(*c.insn));
+	if (!c.insn)
+		return false;
+	for (uint32_t i = 0; i < c.n; i++) {
+		if (end - p < 1 || !*p || *p > 16 || end - p <= *p) {
+			free(c.insn);
+			return forge(s, "a block's bytes");
+		}
+		sim_insn_decode(s->opts.machine, s->decoder, p + 1, *p, vaddr,
+				i ? &c.insn[i - 1] : NULL, &c.insn[i]);
+		vaddr += *p;
+		p += *p + 1;
+	}
+	vec_each (&s->map, struct simulate_map *, m)
+		m->runs |= c.vaddr >= m->at && c.vaddr - m->at < m->len;
+	if (vec_push(&s->sums.code, c)) {
+		free(c.insn);
+		return false;
+	}
+	return true;
+}
+
+static bool add_map(struct simulate *s, const struct stream_item *item)
+{
+	struct simulate_map m = { 0 };
+	const char *path = (const char *)(item->payload + 4);
+
+	if (item->n < 5 || !memchr(path, 0, (item->n - 4) * 8))
+		return forge(s, "a mapping");
+	m.at = item->payload[0];
+	m.len = item->payload[1];
+	m.offset = item->payload[2];
+	m.path = arena_strdup(&s->a, path);
+	return m.path && !vec_push(&s->map, m);
+}
+
+static bool take_note(struct simulate *s, const struct stream_item *item)
+{
+	switch (item->note) {
+	case STREAM_BLOCK:
+		return add_block(s, item);
+	case STREAM_MAP:
+		return add_map(s, item);
+	case STREAM_CALL:
+		s->calls++;
+		return true;
+	case STREAM_CHILD:
+		s->children++;
+		return true;
+	case STREAM_GONE:
+		s->became = true;
+		return true;
+	default:
+		return forge(s, "a note");
+	}
+}
+
+static bool is_over(void *simulate)
+{
+	struct simulate *s = simulate;
+
+	return workload_reap(&s->w, false);
+}
+
+#define PROGRESS_EVERY 65536u /* blocks */
+
+static void follow(struct simulate *s)
+{
+	struct simulate_thread *t = NULL;
+	struct stream_item item;
+	uint32_t turn = 0;
+
+	while (!s->sums.failed && reader_next(&s->reader, &item)) {
+		if (item.tag == STREAM_ACCESS) {
+			if (t && t->n < ACCESSES_MOST) {
+				t->insn[t->n] = (uint16_t)item.insn;
+				t->access[t->n++] =
+					(struct sim_access){ item.vaddr, (uint8_t)item.bytes,
+							     item.store };
+			}
+			continue;
+		}
+		if (item.tag == STREAM_NOTE) {
+			if (!take_note(s, &item))
+				break;
+			continue;
+		}
+		if (item.block >= s->sums.code.n) {
+			(void)forge(s, "a block's number");
+			break;
+		}
+		t = thread_of(s, item.thread);
+		if (!t)
+			break;
+		s->became = false; /* the system refused to start another program */
+		if (t->code != UINT32_MAX)
+			execute(s, t, s->sums.code.v[item.block].vaddr);
+		t->code = item.block;
+		t->n = 0;
+		if (s->opts.progress && !(++turn % PROGRESS_EVERY)) {
+			struct sim_counts n;
+
+			sim_core_counts(t->core, &n);
+			s->opts.progress(s->opts.ctx, n.insns);
+		}
+	}
+}
+
+static void sum_threads(struct simulate *s)
+{
+	vec_each (&s->thread, struct simulate_thread **, at) {
+		struct simulate_thread *t = *at;
+		struct sim_counts n;
+
+		if (!t || !t->core)
+			continue;
+		if (t->code != UINT32_MAX)
+			execute(s, t, 0);
+		sim_core_finish(t->core);
+		sim_core_counts(t->core, &n);
+		s->counts.cycles += n.cycles;
+		s->counts.slots += n.slots;
+		s->counts.insns += n.insns;
+		s->counts.unknown += n.unknown;
+		s->counts.branches += n.branches;
+		s->counts.mispredicted += n.mispredicted;
+		s->counts.loads += n.loads;
+		s->counts.stores += n.stores;
+		s->counts.walks += n.walks;
+		s->counts.lines_from_memory = n.lines_from_memory;
+		for (int i = 0; i < 4; i++)
+			s->counts.load_from[i] += n.load_from[i];
+	}
+}
+
+/* ---- starting -------------------------------------------------------------------------------- */
+
+/* QEMU's words before the program's. */
+static char *const *command_of(struct simulate *s)
+{
+	const char *head[] = { s->opts.qemu, "-seed", "1", "-plugin",
+			       arena_printf(&s->a, "%s,ring=%d", s->opts.plugin, s->reader.fd) };
+	size_t n = 0, at = 0;
+	const char **v;
+
+	while (s->opts.argv[n])
+		n++;
+	v = arena_alloc(&s->a, (sizeof(head) / sizeof(*head) + n + 1) * sizeof(*v));
+	for (size_t i = 0; v && i < sizeof(head) / sizeof(*head); i++) {
+		if (!head[i])
+			return NULL;
+		v[at++] = head[i];
+	}
+	for (size_t i = 0; v && i <= n; i++)
+		v[at++] = s->opts.argv[i];
+	return (char *const *)(uintptr_t)v;
+}
+
+int simulate_open(struct simulate **out, const struct simulate_opts *opts, struct err *err)
+{
+	struct simulate *s = *out = calloc(1, sizeof(*s));
+
+	if (!s)
+		return err_nomem(err);
+	s->opts = *opts;
+	s->reader.fd = -1;
+	sums_open(&s->sums);
+	s->decoder = insn_decoder_new(EM_X86_64);
+	if (!s->decoder)
+		return err_set(err, ERR_UNSUPPORTED,
+			       "this build has no decoder of x86-64 (Zydis), which simulate needs");
+	if (sim_outer_open(&s->outer, opts->machine, err) || reader_open(&s->reader, err))
+		return -1;
+	s->reader.gone = is_over;
+	s->reader.ctx = s;
+	return 0;
+}
+
+int simulate_run(struct simulate *s, struct err *err)
+{
+	const struct sigaction ignore = { .sa_handler = SIG_IGN };
+	struct sigaction had[2];
+	char *const *argv = command_of(s);
+
+	if (!argv)
+		return err_nomem(err);
+	if (workload_prepare(&s->w, argv, NULL, s->opts.mask, 0, err))
+		return -1;
+	/* keys of the terminal end the program, not what is known of it */
+	(void)sigaction(SIGINT, &ignore, &had[0]);
+	(void)sigaction(SIGQUIT, &ignore, &had[1]);
+	if (workload_start(&s->w, s->opts.qemu, err))
+		return -1;
+	follow(s);
+	(void)sigaction(SIGINT, &had[0], NULL);
+	(void)sigaction(SIGQUIT, &had[1], NULL);
+	s->cut = s->reader.cut;
+	if (s->sums.failed)
+		return err_nomem(err);
+	if (s->reader.forged)
+		(void)forge(s, "a word");
+	if (s->failed.code) {
+		*err = s->failed;
+		return -1;
+	}
+	sum_threads(s);
+	reader_close(&s->reader);
+	(void)workload_reap(&s->w, true);
+	return 0;
+}
+
+void simulate_close(struct simulate *s)
+{
+	if (!s)
+		return;
+	reader_close(&s->reader);
+	vec_each (&s->thread, struct simulate_thread **, t) {
+		if (*t) {
+			sim_core_close((*t)->core);
+			vec_free(&(*t)->stack);
+		}
+		free(*t);
+	}
+	vec_free(&s->thread);
+	vec_free(&s->map);
+	sums_close(&s->sums);
+	sim_outer_close(s->outer);
+	insn_decoder_free(s->decoder);
+	arena_free(&s->a);
+	free(s);
+}

@@ -1,0 +1,132 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""`cyclade simulate`: loops whose cycles and causes are certain by construction, sums that close, runs that are the same to the
+byte, callers, and what happens if the program or the machine is not as wished."""
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [os.path.join(HERE, "..", "lib")]
+from tap import NO_PLUGINS, ROOT, Tap, emulator, run  # noqa: E402
+
+t = Tap()
+top = tempfile.TemporaryDirectory()
+os.chdir(top.name)
+PROGS = os.environ["SIMULATE_PROGS"]
+MODEL = ("--model", "zen4")
+if not emulator("x86_64"):
+    t.skip("simulate", NO_PLUGINS)
+    t.done()
+
+
+def simulate(*words, out="s.data", model=MODEL, **kw):
+    return run("simulate", "-q", *model, "-o", out, "--", *words, **kw)
+
+
+def core(name):
+    """Figures of a machine's text."""
+    with open(os.path.join(ROOT, "models", "amd", name, "core"), encoding="utf-8") as f:
+        text = f.read()
+    return {m[1]: int(m[2]) for m in re.finditer(r"(?m)^part (\S+) +(\d+)", text)}, {
+        m[1]: float(m[2]) for m in re.finditer(r"(?m)^op (\S+) +([\d.]+)", text)}
+
+
+def result(data="s.data"):
+    """Rows of functions, and of the tree."""
+    d = json.loads(run("report", "-j", data).stdout)
+    d["rows"] = [r for r in d["rows"] if r["event"] == "modelled_cycles"]
+    return d, {r["function"]: r for r in d["rows"]}, {r["node"]: r for r in d["tree"]}
+
+
+part, op = core("zen4")
+
+# loops: cycles of an iteration, and where they go. An iteration has two instructions beside those of the body.
+LOOPS = {
+    "chain": (200000, "chain", 8, "Dependences"), "multiply": (200000, "multiply", 4 * op["mul"], "Dependences"),
+    "wide": (300000, "wide", 17 / 6, "Retiring"), "l1": (300000, "follow", 4, "L1_Bound"),
+    "l2": (300000, "follow", part["l2-cycles"], "L2_Bound"), "l3": (300000, "follow", part["l3-cycles"], "L3_Bound"),
+    "divide": (100000, "divide", None, "Divider"), "guess": (200000, "guess", None, "Branch_Mispredicts"),
+    "forward": (200000, "forward", 1 + 1, None),
+}
+for name, (n, function, cycles, cause) in LOOPS.items():
+    p = simulate(PROGS, name, str(n))
+    if not t.ok(p.returncode == 0, name + ": runs", p.stderr):
+        continue
+    d, rows, tree = result()
+    row = rows.get(function, {"period": 0, "share": 0})
+    if cycles:
+        # the first rounds come from memory, and caches are not empty of other things
+        t.ok(0.95 * cycles <= row["period"] / n <= 1.15 * cycles + 0.5, "%s: %.2f cycles an iteration" % (name, cycles), row["period"] / n)
+    if cause:
+        leaf = max((r for r in d["tree"] if not any(o["parent"] == r["id"] for o in d["tree"])), key=lambda r: r["value"])
+        t.equal(leaf["node"], cause, name + ": its cause leads")
+    one = sum(r["value"] for r in d["tree"] if r["parent"] == 0)
+    t.ok(abs(one - 1) < 1e-12, name + ": the first level is the whole", one)
+    slots = d["tree"][0]["slots"]
+    t.ok(slots // 6 == sum(r["period"] for r in d["rows"]), name + ": functions add up to the whole", (slots, sum(r["period"] for r in d["rows"])))
+
+# each level's nodes add up to the one above, or to less where small ones are left out
+simulate(PROGS, "guess", "50000")
+d, rows, tree = result()
+for r in d["tree"]:
+    below = sum(o["value"] for o in d["tree"] if o["parent"] == r["id"])
+    t.ok(below <= r["value"] + 1e-12, "%s: what is below it is no more" % r["node"], (below, r["value"]))
+
+# the same to the byte, whatever else runs and however memory is laid out
+first = None
+for i in range(5):
+    simulate(PROGS, "l2", "20000", out="same.data")
+    with open("same.data", "rb") as f:
+        data = f.read()
+    first = first or data
+    t.ok(data == first, "run %d of a program is the same to the byte" % (i + 1))
+    os.unlink("same.data")
+
+# callers
+simulate(PROGS, "calls", "20000")
+chains = run("export", "--folded", "s.data").stdout
+t.ok(any(re.search(r"\bmain;outer;inner;chain \d+$", x) for x in chains.splitlines()), "callers are those of the program", chains[-400:])
+simulate(PROGS, "recurse", "1000")
+chains = run("export", "--folded", "s.data").stdout
+t.ok(0 < sum("recurse" in x for x in chains.splitlines()) < 10, "recursion is shown once", chains[-400:])
+
+# instructions and the loop's lines
+simulate(PROGS, "chain", "20000")
+a = json.loads(run("annotate", "-j", "-i", "s.data", "chain").stdout)
+t.ok(sum(r.get("period", 0) or 0 for r in a["instructions"]) > 8 * 20000 * 0.95 if "instructions" in a else False, "annotate has its instructions", list(a))
+
+# how programs end
+t.equal(simulate(PROGS, "exit", "7").returncode, 7, "the program's exit code")
+p = simulate(PROGS, "signal", "11")
+t.ok(p.returncode == 128 + 11 and "ended by signal 11" in p.stderr, "a signal: its code, and a word", (p.returncode, p.stderr))
+p = simulate(PROGS, "fork", "1")
+t.ok(p.returncode == 0 and "processes that it started" in run("report", "s.data").stdout, "a process that it started is not in it", p.stderr)
+p = simulate(PROGS, "threads", "20000")
+d, rows, tree = result()
+t.ok(p.returncode == 0 and rows["chain"]["period"] > 3 * 8 * 20000 * 0.95, "threads: each has its cycles", p.stderr)
+
+# what cannot be
+p = run("simulate", "--")
+t.ok(p.returncode != 0 and "no program" in p.stderr, "no program", p.stderr)
+p = simulate("./not-there")
+t.ok(p.returncode in (126, 127) and "not-there" in p.stderr, "a program that is not there", (p.returncode, p.stderr))
+with open("script", "w", encoding="ascii") as f:
+    f.write("#!/bin/sh\ntrue\n")
+os.chmod("script", 0o755)
+p = simulate("./script")
+t.ok(p.returncode not in (0, 1) and "script" in p.stderr and "sh" in p.stderr, "a script: its interpreter is to be named", p.stderr)
+p = simulate(PROGS, "exit", "0", model=("--model", "skl"))
+t.ok(p.returncode == 125 and "part" in p.stderr, "a machine whose text has no parts", (p.returncode, p.stderr))
+p = simulate(PROGS, "exit", "0", env=dict(os.environ, PATH="/nowhere"))
+t.ok(p.returncode == 125 and "apt install qemu-user" in p.stderr, "no emulator: what to install", p.stderr)
+before = open("s.data", "rb").read()
+p = simulate("./script")
+t.ok(open("s.data", "rb").read() == before, "a run that failed leaves the recording of before")
+if os.path.exists("/dev/full"):
+    p = simulate(PROGS, "exit", "0", out="/dev/full")
+    t.ok(p.returncode == 125 and p.stderr, "no room: said", (p.returncode, p.stderr))
+t.done()
