@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Sums over spans of waits: an example whose sums are written out, and quantiles of drawn spans by
- * their definition.
+ * their definition; error bars by their formula.
  */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,6 +14,7 @@
 #include <cmocka.h>
 
 #include "analyse/wait/wait_int.h"
+#include "base/xalloc.h"
 
 static struct wait out;
 static struct wait_work work;
@@ -231,12 +233,88 @@ static void quantiles(void **state)
 	}
 }
 
+/* ---- error bars ------------------------------------------------------------------------------ */
+
+static double bar_of(double variance)
+{
+	return 1.959963984540054 * sqrt(variance);
+}
+
+static void has_bar(const struct wait_time *t, double variance)
+{
+	assert_true(fabs(t->bar - bar_of(variance)) < 1e-6 * (1 + bar_of(variance)));
+}
+
+/* Four slices, whose variances T^2 p (1 - p) / n with p = (x + 1/2) / (n + 1) are written out. */
+static void bars(void **state)
+{
+	enum { A = WAIT_SLEEP, B = WAIT_PIPE };
+	static uint32_t place[] = { 0, 11, 12, 11, 13 };
+	static uint8_t reason[] = { 0, A, B, A, WAIT_THROTTLED };
+	static const uint32_t donors[] = { 1, 1, 2, 3, 2, 4, 2 };
+	const struct donor_slice slices[] = {
+		{ .thread = 0, .first = 0, .n = 4, .time = 1000, .woken = 200 },
+		{ .thread = 0, .preempted = true, .first = 4, .n = 1, .time = 300, .woken = 100 },
+		{ .thread = 0, .preempted = true, .first = 5, .n = 1, .time = 10 },
+		{ .thread = 1, .first = 6, .n = 1, .time = 1e9, .woken = 1e9 }, /* not wanted */
+	};
+	struct wait_at by_place[] = { { .place = 11, .reason = A },
+				      { .place = 12, .reason = B },
+				      { .place = 12, .reason = WAIT_PREEMPTED },
+				      { .place = 11, .reason = WAIT_WOKEN },
+				      { .place = 12, .reason = WAIT_WOKEN },
+				      { .place = 13, .reason = WAIT_THROTTLED },
+				      { .place = 13, .reason = A } };
+	struct wait_at by_chain[] = { { .chain = 1, .reason = A },
+				      { .chain = 2, .reason = B },
+				      { .chain = 3, .reason = A },
+				      { .chain = 2, .reason = WAIT_PREEMPTED },
+				      { .chain = 1, .reason = WAIT_WOKEN } };
+
+	(void)state;
+	begin(2);
+	work.thread.v[1].wanted = false;
+	work.at = place;
+	work.reason = reason;
+	for (size_t i = 0; i < sizeof(donors) / sizeof(*donors); i++)
+		vec_xpush(&work.donor, donors[i]);
+	for (size_t i = 0; i < sizeof(slices) / sizeof(*slices); i++)
+		vec_xpush(&work.slice, slices[i]);
+	out.place_sum = by_place;
+	out.n_place_sums = sizeof(by_place) / sizeof(*by_place);
+	out.chain_sum = by_chain;
+	out.n_chain_sums = sizeof(by_chain) / sizeof(*by_chain);
+	wait_bars(&work);
+	has_bar(&out.reason[A].t, 1e6 * 0.7 * 0.3 / 4); /* 3 of 4 */
+	has_bar(&out.reason[B].t, 1e6 * 0.3 * 0.7 / 4);
+	has_bar(&out.reason[WAIT_PREEMPTED].t, 9e4 * 0.75 * 0.25);
+	has_bar(&out.reason[WAIT_THROTTLED].t, 100 * 0.75 * 0.25);
+	has_bar(&out.reason[WAIT_WOKEN].t, 0);
+	has_bar(&by_place[0].t, 1e6 * 0.7 * 0.3 / 4);
+	has_bar(&by_place[1].t, 1e6 * 0.3 * 0.7 / 4);
+	has_bar(&by_place[2].t, 9e4 * 0.75 * 0.25);
+	has_bar(&by_place[3].t, 4e4 * 0.7 * 0.3 / 4);
+	has_bar(&by_place[4].t, 4e4 * 0.3 * 0.7 / 4 + 1e4 * 0.75 * 0.25);
+	has_bar(&by_place[5].t, 100 * 0.75 * 0.25);
+	has_bar(&by_place[6].t, 0);
+	has_bar(&by_chain[0].t, 1e6 * 0.5 * 0.5 / 4); /* 2 of 4 */
+	has_bar(&by_chain[1].t, 1e6 * 0.3 * 0.7 / 4);
+	has_bar(&by_chain[2].t, 1e6 * 0.3 * 0.7 / 4);
+	has_bar(&by_chain[3].t, 9e4 * 0.75 * 0.25);
+	has_bar(&by_chain[4].t, 4e4 * 0.5 * 0.5 / 4);
+	vec_free(&work.donor);
+	vec_free(&work.slice);
+	vec_free(&work.thread);
+	vec_free(&work.span);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(by_hand),
 		cmocka_unit_test(equal_times),
 		cmocka_unit_test(quantiles),
+		cmocka_unit_test(bars),
 	};
 
 	return cmocka_run_group_tests_name("analyse/wait_sum", tests, NULL, NULL);
