@@ -10,7 +10,7 @@ libedit-dev libmicrohttpd-dev libcmocka-dev"
 test="git patch procps file jq sqlite3 graphviz man-db ca-certificates clang clang-format libclang-rt-dev llvm elfutils debuginfod libdebuginfod1|libdebuginfod1t64 dwz patchelf
 linux-perf gdb strace valgrind autofdo golang-go gcc-aarch64-linux-gnu libc6-dev-arm64-cross
 gcc-@-plugin-dev qemu-user qemu-system-arm bzip2 xz-utils zstd zsh fish bash-completion
-tmux libjemalloc2 libtcmalloc-minimal4|libtcmalloc-minimal4t64 prometheus npm chromium"
+tmux libjemalloc2 libtcmalloc-minimal4|libtcmalloc-minimal4t64 prometheus python3-jsonschema npm chromium"
 case $1 in
 build) want="$needed $optional" ;;
 test) want="$needed $optional $test" ;;

@@ -25,6 +25,7 @@ enum err_code {
 	ERR_UNSUPPORTED, /* understood, but this machine or this build cannot */
 	ERR_NOT_FOUND,	 /* a named thing does not exist */
 	ERR_LIMIT,	 /* a bound that protects us was reached */
+	ERR_ANSWERED,	 /* no failure: all that was asked for is printed */
 	ERR_EXEC,	 /* the workload could not be started: exit code 126 or 127 */
 };
 

@@ -104,8 +104,11 @@ bool cli_can_browse(void);
 const char *cli_format(const struct cli *cli);
 
 /* How a result is to be shown where cli_put will: format and table, refused if it has none such. */
-int cli_show(const struct cli *cli, struct show *out, const struct document_form *f,
+int cli_show(struct cli *cli, struct show *out, const struct document_form *f,
 	     struct err *err) MUST_USE;
+/* Prints the JSON Schema of the result, for --json-schema; cli_show() does so and then returns -1,
+ * with ERR_ANSWERED. Returns an exit code. */
+int cli_schema(struct cli *cli, const struct document_form *f);
 /* Writes a finished document as cli_put does, and to standard error the notes and losses that its
  * format had no place for. Returns an exit code. */
 int cli_document(struct cli *cli, struct document *d, const struct show *s);

@@ -100,6 +100,18 @@ static void put_page(struct buf *b, const struct page *page, enum command cmd,
 	}
 }
 
+/* As it is: an agent reads Markdown. */
+static int put_for_agents(struct cli *cli)
+{
+	struct buf b = BUF_INIT;
+	int code;
+
+	buf_puts(&b, find_page("llm")->text);
+	code = cli_put(cli, &b, true);
+	buf_free(&b);
+	return code;
+}
+
 int cmd_help(struct cli *cli)
 {
 	struct style st = cli_style(cli, STDOUT_FILENO);
@@ -110,6 +122,8 @@ int cmd_help(struct cli *cli)
 	char name[64];
 	int code;
 
+	if (cli->opt.llm)
+		return put_for_agents(cli);
 	if (!cli->args.n)
 		return help_commands(cli);
 	(void)snprintf(name, sizeof(name), "cyclade-%s", cli->args.v[0]);

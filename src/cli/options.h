@@ -79,6 +79,7 @@ struct options {
 	bool wait, sched, wall, concurrency, critical, findings;
 	bool children, callers, all_registers, mix, chains, json, raw_names, no_source, no_asm;
 	bool no_arrows, no_blocks, bytes, map;
+	bool llm, json_schema;
 	bool hide_call_graph, no_inline, nanoseconds, show_task_events, show_mmap_events,
 		show_switch_events;
 	/* judge */

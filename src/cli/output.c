@@ -145,6 +145,8 @@ static const char *with_input(const char *hint, struct buf *b)
 
 int cli_fail_as(const struct err *err, int code)
 {
+	if (err->code == ERR_ANSWERED)
+		return EXIT_OK;
 	struct buf with = BUF_INIT;
 	/* a caret points to a column of the line above it */
 	bool caret = strchr(err->hint, '\n');
@@ -607,13 +609,25 @@ const char *cli_format(const struct cli *cli)
 	return o->json ? "json" : o->format ? o->format : o->separator ? "csv" : "term";
 }
 
-int cli_show(const struct cli *cli, struct show *out, const struct document_form *f,
-	     struct err *err)
+int cli_schema(struct cli *cli, const struct document_form *f)
+{
+	struct buf b = BUF_INIT;
+	int code;
+
+	document_schema(&b, f);
+	code = cli_put(cli, &b, false);
+	buf_free(&b);
+	return code;
+}
+
+int cli_show(struct cli *cli, struct show *out, const struct document_form *f, struct err *err)
 {
 	*out = (struct show){ .style = cli_style(cli, is_to_file(cli) ? -1 : STDOUT_FILENO),
 			      .quiet = cli->opt.quiet,
 			      .wide = cli->opt.wide,
 			      .page = &page_files };
+	if (cli->opt.json_schema && !cli_schema(cli, f))
+		return err_set(err, ERR_ANSWERED, "the schema is printed");
 	if (cli_separator(cli, &out->separator, err))
 		return -1;
 	return show_choose(out, f, cli_format(cli), cli->opt.table, err);

@@ -293,3 +293,8 @@ out:
 	counting_out_close(&out);
 	return status;
 }
+
+int regions_schema(struct cli *cli)
+{
+	return cli_schema(cli, &regions_document);
+}

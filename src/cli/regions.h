@@ -15,5 +15,7 @@ int regions_run(struct cli *cli);
 bool regions_file(const char *path);
 /* The exit code. */
 int regions_report(struct cli *cli, const char *path);
+/* --json-schema of both. The exit code. */
+int regions_schema(struct cli *cli);
 
 #endif

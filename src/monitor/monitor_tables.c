@@ -101,21 +101,22 @@ static const struct table_column kind_keys[] = { KEY_KIND };
 static const struct table_column socket_keys[] = { KEY_SOCKET, KEY_DIE };
 static const struct table_form host_form = { "host", "machine", TABLE_ONE | TABLE_DATA, NULL, 0,
 					     NULL,   NULL };
-static const struct table_form socket_form = { "socket", "by socket", 0,
+static const struct table_form socket_form = { "socket", "by socket", TABLE_GROWS,
 					       TABLE_COLUMNS(socket_keys) };
-static const struct table_form kind_form = { "kind", "by kind of core", 0,
+static const struct table_form kind_form = { "kind", "by kind of core", TABLE_GROWS,
 					     TABLE_COLUMNS(kind_keys) };
-static const struct table_form channel_form = { "channel", "by memory channel", 0,
+static const struct table_form channel_form = { "channel", "by memory channel", TABLE_GROWS,
 						TABLE_COLUMNS(channel_keys) };
-static const struct table_form link_form = { "link", "by link between sockets", 0,
+static const struct table_form link_form = { "link", "by link between sockets", TABLE_GROWS,
 					     TABLE_COLUMNS(link_keys) };
-static const struct table_form core_form = { "core", "by core", 0, TABLE_COLUMNS(core_keys),
-					     .rest = "core" };
-static const struct table_form l3_form = { "l3", "by L3 cache", 0, TABLE_COLUMNS(l3_keys) };
-static const struct table_form cpu_form = { "cpu", "by CPU", TABLE_MAIN, TABLE_COLUMNS(cpu_keys),
-					    .rest = "CPU" };
+static const struct table_form core_form = { "core", "by core", TABLE_GROWS,
+					     TABLE_COLUMNS(core_keys), .rest = "core" };
+static const struct table_form l3_form = { "l3", "by L3 cache", TABLE_GROWS,
+					   TABLE_COLUMNS(l3_keys) };
+static const struct table_form cpu_form = { "cpu", "by CPU", TABLE_MAIN | TABLE_GROWS,
+					    TABLE_COLUMNS(cpu_keys), .rest = "CPU" };
 
-static const struct table_form cgroup_form = { "cgroup", "by cgroup", 0,
+static const struct table_form cgroup_form = { "cgroup", "by cgroup", TABLE_GROWS,
 					       TABLE_COLUMNS(cgroup_keys) };
 
 static const struct table_form *const place_forms[] = {

@@ -39,6 +39,8 @@ static const struct table_column columns[] = {
 	{ "arch", "arch", T_TEXT, 0, NULL, "its architecture", OF(arch) },
 	{ "os_release", "kernel", T_TEXT, 0, NULL, "its kernel", OF(os_release) },
 	{ "cpu", "cpu", T_TEXT, 0, NULL, "its CPU, in the kernel's words", OF(cpu_desc) },
+	{ "recorder", "recorder", T_TEXT, 0, NULL, "version of the program that recorded",
+	  OF(version) },
 	{ "seconds", "seconds", T_SECONDS, C_WHY, "s", "from the first to the last sample",
 	  .get = seconds },
 };

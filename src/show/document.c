@@ -28,8 +28,8 @@ static const struct table_column notes_columns[] = {
 	{ "note", "note", T_TEXT, C_KEY, NULL, "what to know before the figures are believed",
 	  .get = note_document_text },
 };
-static const struct table_form notes_form = { "notes", NULL, TABLE_LINES | TABLE_DATA,
-					      TABLE_COLUMNS(notes_columns), .rest = "note" };
+const struct table_form document_notes_form = { "notes", NULL, TABLE_LINES | TABLE_DATA,
+						TABLE_COLUMNS(notes_columns), .rest = "note" };
 
 /* ---- which format, which table --------------------------------------------------------------- */
 
@@ -102,7 +102,7 @@ static int no_table(const struct document_form *f, const char *table, struct err
 	for (size_t i = 0; i < f->n_tables; i++)
 		if (offers(f->table[i]))
 			add_document_word(&b, f->table[i]->name, false);
-	add_document_word(&b, notes_form.name, true);
+	add_document_word(&b, document_notes_form.name, true);
 	(void)err_set(err, ERR_USAGE, "%s has no table '%.40s'", f->name, table);
 	ret = no_document_such(err, "table", &b);
 	buf_free(&b);
@@ -112,7 +112,7 @@ static int no_table(const struct document_form *f, const char *table, struct err
 int show_choose(struct show *s, const struct document_form *f, const char *format,
 		const char *table, struct err *err)
 {
-	bool known = !table || !strcmp(table, notes_form.name);
+	bool known = !table || !strcmp(table, document_notes_form.name);
 
 	s->format = document_find_format(f, format);
 	if (!s->format)
@@ -278,7 +278,7 @@ const struct table *document_next_table(const struct document *d, const struct s
 
 int document_write(struct buf *out, struct document *d, const struct show *s, struct err *err)
 {
-	const struct table notes = { .form = &notes_form,
+	const struct table notes = { .form = &document_notes_form,
 				     .array = d->note.v,
 				     .stride = sizeof(*d->note.v),
 				     .n = d->note.n };
@@ -330,7 +330,7 @@ void document_unsaid(struct buf *lines, const struct document *d, const struct s
 		if (t->form->flags & TABLE_ONE && !document_wanted(t, s, 0))
 			unsaid_losses(lines, t);
 	}
-	if (!s->table || strcmp(s->table, notes_form.name) != 0)
+	if (!s->table || strcmp(s->table, document_notes_form.name) != 0)
 		for (size_t i = 0; i < d->note.n; i++)
 			unsaid_note(lines, d->note.v[i]);
 }

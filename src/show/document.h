@@ -120,8 +120,12 @@ int document_write(struct buf *out, struct document *d, const struct show *s,
 /* Lines that the format had no place for but must be seen: losses that are not 0, notes. */
 void document_unsaid(struct buf *lines, const struct document *d, const struct show *s);
 void document_close(struct document *d);
+/* JSON Schema of what json has of such documents, versioned by its title "cyclade.NAME/VERSION". */
+void document_schema(struct buf *out, const struct document_form *f);
 
 /* ---- for the formats ------------------------------------------------------------------------- */
+
+extern const struct table_form document_notes_form; /* of each document, behind its tables */
 
 /* Returns the tables that are written, in their order; NULL: no more. `not_flags`: TABLE_DATA for
  * people, TABLE_PEOPLE for programs. */

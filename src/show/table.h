@@ -222,6 +222,7 @@ enum {
 	TABLE_LINES = 8,   /* has one column of texts: json has an array of them */
 	TABLE_DATA = 16,   /* for programs only: people read its facts */
 	TABLE_PEOPLE = 32, /* for people only: rows of another table in another order */
+	TABLE_GROWS = 64,  /* has more columns than its form: those of the recording */
 };
 
 struct table_form {

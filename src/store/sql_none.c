@@ -10,7 +10,8 @@
 static const struct table_column none[] = {
 	COLUMN("none", "", T_FLAG, 0, "columns are those of the query", .field = { .type = F_U8 }),
 };
-static const struct table_form rows_form = { "rows", NULL, TABLE_MAIN, TABLE_COLUMNS(none) };
+static const struct table_form rows_form = { "rows", NULL, TABLE_MAIN | TABLE_GROWS,
+					     TABLE_COLUMNS(none) };
 static const struct table_form *const forms[] = { &rows_form, &recorded_losses_form };
 const struct document_form sql_document = { "sql", 1, forms, 2, NULL, 0 };
 

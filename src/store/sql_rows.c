@@ -280,8 +280,8 @@ static bool next_sql_row(const struct table *t, struct table_row *row)
 static const struct table_column none[] = {
 	COLUMN("none", "", T_TEXT, 0, "columns are those of the query", .get = get_sql_value),
 };
-static const struct table_form sql_rows_form = { "rows", NULL, TABLE_MAIN, TABLE_COLUMNS(none),
-						 .next = next_sql_row };
+static const struct table_form sql_rows_form = { "rows", NULL, TABLE_MAIN | TABLE_GROWS,
+						 TABLE_COLUMNS(none), .next = next_sql_row };
 
 void sql_rows_end(struct sql_rows *r)
 {

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """The CI files of contrib/: their shell lines, as a runner would execute them, of a project that became slower and of one that became faster."""
+import glob
 import json
 import os
 import re
@@ -56,6 +57,20 @@ def github(where, before, turns, code):
     t.ok("| limit |" in comment and "hot" in comment and ("beyond the limit" in comment) == bool(code), "GitHub: the comment has the limit", comment)
 
 
+def elsewhere(where, text, name):
+    """The comment on recordings of which those of one side have the same text changed in their headers, as of another machine."""
+    old = text.encode()
+    for path in glob.glob(where + "/base.*.data"):
+        with open(path, "rb") as f:
+            data = f.read()
+        with open(path, "wb") as f:
+            f.write(data.replace(old + b"\0", old[:-1] + b"?\0"))
+    shell(lines("github-diff.yml", "run")[1], where, GITHUB_STEP_SUMMARY="/dev/null", GITHUB_ENV="/dev/null")
+    with open(where + "/diff.md", encoding="utf-8") as f:
+        comment = f.read()
+    t.ok(name in comment and re.search(re.escape(text[:-1])[:20], comment), "the comment has a difference: %s" % name, comment[-1500:])
+
+
 def gitlab(where):
     project(where, FAST)
     git = lambda *words: subprocess.run(["git", "-c", "user.name=x", "-c", "user.email=x@y", *words], cwd=where, check=True,  # noqa: E731
@@ -79,6 +94,10 @@ with tempfile.TemporaryDirectory(prefix="cyclade-contrib-") as tmp:
     else:
         github(tmp + "/slower", FAST, SLOW, 1)
         github(tmp + "/faster", SLOW, FAST, 0)
+        header = json.loads(run("info", "-j", tmp + "/faster/base.1.data").stdout)
+        for text, name in ((header["recording"]["os_release"], "kernels differ"), (header["recorder"], "recorders differ"), (header["recording"]["cpu"], "CPUs differ")):
+            if text:
+                elsewhere(tmp + "/faster", text, name)
         os.makedirs(tmp + "/gitlab")
         gitlab(tmp + "/gitlab/project")
 

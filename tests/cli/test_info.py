@@ -38,7 +38,7 @@ f.features, _ = gen.features(w)
 gen.fill(f, 3)
 gen.write("full.data", f.build())
 j = json.loads(run("info", "-j", "full.data").stdout)
-t.equal(j["recording"], dict(command=["perf", "record", "a b"], host="host-a", arch="x86_64", os_release="6.99.0-x", cpu="A CPU",
+t.equal(j["recording"], dict(command=["perf", "record", "a b"], host="host-a", arch="x86_64", os_release="6.99.0-x", cpu="A CPU", recorder="6.99.g",
                              seconds=j["recording"]["seconds"], seconds_why=j["recording"]["seconds_why"]), "json: the recording")
 t.equal(j["machine"], dict(cpuid="GenuineX,6,1,2", cpus_online=3, cpus_available=4, memory_kb=32000000, numa_nodes=1), "json: its machine")
 t.equal((j["hybrid"], j["pmu_caps"]),

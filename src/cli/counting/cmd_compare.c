@@ -221,6 +221,8 @@ int cmd_compare(struct cli *cli)
 	struct err err = ERR_INIT;
 	int code = EXIT_TOOL;
 
+	if (cli->opt.json_schema)
+		return cli_schema(cli, &compare_document);
 	if (!prepare_comparison(&x, &err) && !compare_programs(&x.c, &x.opts, &x.found, &err)) {
 		cli_progress_end(cli);
 		code = judge_comparison(&x) ? EXIT_NO : EXIT_OK;

@@ -262,6 +262,8 @@ int cmd_monitor(struct cli *cli)
 	struct err err = ERR_INIT;
 	bool failed = true;
 
+	if (cli->opt.json_schema)
+		return cli_schema(cli, &monitor_document);
 	if (check_monitor_options(cli, &err) || cli_measure_opts(cli, &opts, &err) ||
 	    split(&cli->arena, &cli->opt.metrics, &m.metrics, &err) ||
 	    split(&cli->arena, &cli->opt.measure.cgroup, &m.cgroups, &err))

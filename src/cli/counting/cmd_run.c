@@ -665,6 +665,8 @@ int cmd_run(struct cli *cli)
 	struct sampling *s = NULL;
 	int code;
 
+	if (cli->opt.json_schema)
+		return cli->opt.regions ? regions_schema(cli) : cli_schema(cli, &run_document);
 	if (cli_cpu_or_model(cli, &err) || check_run_usage(cli, &err))
 		return cli_fail_as(&err, EXIT_TOOL);
 	if (cli->opt.regions)

@@ -11,8 +11,10 @@
 #include "cli/counting/no_pmu.h"
 #include "cli/inputs.h"
 #include "cli/model_choice.h"
+#include "cli/regions.h"
 #include "cli/stat.h"
 #include "collect/event.h"
+#include "report/tree_view.h"
 
 /* Exit code after results: the program's own. If an interrupt came between two runs, not all runs
  * were made although each ended well. */
@@ -220,6 +222,10 @@ int cmd_stat(struct cli *cli)
 	struct err err = ERR_INIT;
 	char why[256];
 
+	if (o->json_schema && o->regions)
+		return regions_schema(cli);
+	if (o->json_schema)
+		return cli_schema(cli, o->measure.event.n ? &counts_document : &tree_document);
 	if (cli_cpu_or_model(cli, &err) || topdown_groups(cli, &err))
 		return cli_fail_as(&err, cli_measuring_code(cli, &err));
 	if (o->import)

@@ -161,10 +161,11 @@ static const struct table_column cell_columns[] = {
 
 static const struct table_column pmu_column[] = { PMU };
 /* The columns of both are known only of a recording and a model. */
-const struct table_form account_rows_form = { "rows", NULL, TABLE_MAIN | TABLE_DATA,
+const struct table_form account_rows_form = { "rows", NULL, TABLE_MAIN | TABLE_DATA | TABLE_GROWS,
 					      TABLE_COLUMNS(pmu_column),
 					      .next = account_cell_row_next };
-const struct table_form account_cells_form = { "cells", NULL, TABLE_DATA, TABLE_COLUMNS(pmu_column),
+const struct table_form account_cells_form = { "cells", NULL, TABLE_DATA | TABLE_GROWS,
+					       TABLE_COLUMNS(pmu_column),
 					       .next = account_cell_next };
 
 /* Returns columns: the kind of cores, the keys, the fold; then room for `more`. */

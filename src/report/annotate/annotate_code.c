@@ -234,7 +234,8 @@ static const struct table_column data_columns[] = {
 	COLUMN("data", "data", T_TEXT, C_PEOPLE | C_SPARSE | C_FLEX, "", .get = insn_data),
 };
 #undef OF
-const struct table_form annotate_instructions_form = { "instructions", NULL, TABLE_MAIN,
+const struct table_form annotate_instructions_form = { "instructions", NULL,
+						       TABLE_MAIN | TABLE_GROWS,
 						       TABLE_COLUMNS(last_columns),
 						       .next = insn_next };
 const struct table_form annotate_shown_form = { "shown", NULL, TABLE_PEOPLE,

@@ -43,7 +43,9 @@ extern const char *const diff_match_kinds[];
 	COLUMN("host", "host", T_TEXT, 0, "the machine's name", DIFF_SIDE_OF(host)), \
 	COLUMN("arch", "arch", T_TEXT, 0, "its architecture", DIFF_SIDE_OF(arch)), \
 	COLUMN("os_release", "kernel", T_TEXT, 0, "its kernel", DIFF_SIDE_OF(os_release)), \
-	COLUMN("cpu", "cpu", T_TEXT, 0, "its CPU", DIFF_SIDE_OF(cpu))
+	COLUMN("cpu", "cpu", T_TEXT, 0, "its CPU", DIFF_SIDE_OF(cpu)), \
+	COLUMN("recorder", "recorder", T_TEXT, 0, "version of what recorded", \
+	       DIFF_SIDE_OF(recorder))
 /* clang-format on */
 
 #endif

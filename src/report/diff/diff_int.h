@@ -102,7 +102,7 @@ struct diff_file {   /* a program or library that has another name on a side */
 };
 
 struct diff_side_sum { /* figures of a side, for people and programs */
-	const char *name, *inputs, *command, *host, *arch, *os_release, *cpu;
+	const char *name, *inputs, *command, *host, *arch, *os_release, *cpu, *recorder;
 	uint64_t recordings;
 	bool unknown; /* it does not have the machine */
 	struct estimate seconds;

@@ -77,6 +77,7 @@ static void fill_side(struct diff *x, struct diff_side_sum *sum, const struct di
 				       .arch = shared(x, s, "arch"),
 				       .os_release = shared(x, s, "os_release"),
 				       .cpu = shared(x, s, "cpu"),
+				       .recorder = shared(x, s, "recorder"),
 				       .recordings = s->n,
 				       .unknown = is_unknown(&s->run[0]),
 				       .seconds = side_seconds(s) };
@@ -99,6 +100,7 @@ static void note_machines(struct diff *x, const struct diff_side_sum *a,
 		  "CPUs differ: cycles, the tree and events are not the same thing on both" },
 		{ a->host, b->host, "hosts differ: clock, memory and load may, too" },
 		{ a->os_release, b->os_release, "kernels differ: so may the kernel's functions" },
+		{ a->recorder, b->recorder, "recorders differ: so may defaults and call chains" },
 	};
 
 	if (a->unknown || b->unknown)

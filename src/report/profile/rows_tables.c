@@ -98,8 +98,8 @@ static const struct table_column more_columns[] = {
 };
 enum { TITLE, FOLDED, LEFT_OUT };
 
-static const struct table_form rows_form = { "rows", NULL, TABLE_MAIN, TABLE_COLUMNS(more_columns),
-					     .next = report_row_next };
+static const struct table_form rows_form = { "rows", NULL, TABLE_MAIN | TABLE_GROWS,
+					     TABLE_COLUMNS(more_columns), .next = report_row_next };
 
 static bool has_column(const struct view *v, enum column_id id)
 {
