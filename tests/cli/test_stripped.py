@@ -75,6 +75,10 @@ r = run("report", "-i", data)
 t.ok("without a name" in r.stdout and "0.0 % without a symbol" in r.stdout, "on screen it is told of them", r.stdout)
 r = run("report", "-i", data, "--symbols", tmp + "/whole")
 t.ok("without a name" not in r.stdout, "and not where all have names", r.stdout)
+for args, said in (([], True), (["--symbols", tmp + "/whole"], False)):
+    r = run("run", "--data", tmp + "/run.data", "-e", "cpu-clock:u", *args, "--", prog)
+    t.ok(not r.returncode and ("functions of stripped files" in " ".join(r.stderr.split())) == said and ("--symbols DIR" in r.stderr) == said,
+         "run %s what would name its functions" % ("says" if said else "with names says nothing of"), r.stderr)
 hot = max(places, key=lambda s: bare[s]) if places else "?"
 r = run("annotate", "-i", data, hot)
 t.ok(r.returncode == 0 and ("imul" in r.stdout or "lea" in r.stdout), "annotate: its instructions", r.stdout + r.stderr)

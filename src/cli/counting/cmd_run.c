@@ -340,6 +340,32 @@ static void find_cpu_time(struct run_summary *o)
 		o->cpu_s = (double)ran / 1e9;
 }
 
+#define NAMELESS_LEAST 0.1 /* of the samples */
+
+/* Functions of stripped files, of the event with most samples. */
+static const char *stripped_line(const struct run_summary *o)
+{
+	const struct profile_sum *sum, *most = NULL;
+	size_t n = 0;
+	double share;
+
+	sum = o->profile ? profile_sums(o->profile, &n) : NULL;
+	for (size_t i = 0; i < n; i++)
+		if (!most || sum[i].selected.samples > most->selected.samples)
+			most = &sum[i];
+	if (!most || !most->selected.period)
+		return NULL;
+	share = (double)most->nameless.period / (double)most->selected.period;
+	return share < NAMELESS_LEAST
+		       ? NULL
+		       : arena_printf(
+				 &o->cli->arena,
+				 "%.0f %% of the samples are in functions of stripped files "
+				 "(FILE+0x...)%s; their debug packages name them, or unstripped "
+				 "files in a directory: --symbols DIR",
+				 100 * share, o->repeats ? " in run 1" : "");
+}
+
 /* Lines on code without names; in the cli's arena. */
 static void find_no_names(const struct run_summary *o, struct run_report *r, const char **line)
 {
@@ -353,6 +379,8 @@ static void find_no_names(const struct run_summary *o, struct run_report *r, con
 		r->n_no_names += line[r->n_no_names] != NULL;
 		buf_free(&b);
 	}
+	line[r->n_no_names] = stripped_line(o);
+	r->n_no_names += line[r->n_no_names] != NULL;
 	r->no_names = line;
 }
 
@@ -360,7 +388,7 @@ static int put_document(struct run_summary *o, struct err *err)
 {
 	const struct sampling_result *res = o->res;
 	struct steps steps = { .a = &o->cli->arena };
-	const char *no_names[RUNTIMES_MAX];
+	const char *no_names[RUNTIMES_MAX + 1];
 	struct run_report r;
 	bool gone, to_file;
 	struct document d;

@@ -213,6 +213,8 @@ static void without_latency(struct fact *out, size_t *n, const struct view *v,
 			       lack[i].why);
 }
 
+#define FILTERS "--comm, --cgroup, --cpu, --time, --only-pid or --only-tid"
+
 /* Facts on branches: those without a place or a name, and samples without a stack. */
 static size_t branch_facts(struct fact *out, const struct profile_sum *s)
 {
@@ -234,7 +236,7 @@ static size_t branch_facts(struct fact *out, const struct profile_sum *s)
 			       num_exact(b, s->no_stack));
 	if (s->left_out.samples)
 		(void)fact_add(out, &n, "not selected", false,
-			       "%s samples of the event, by -e, --comm, --only-pid or --only-tid",
+			       "%s samples of the event, by " FILTERS,
 			       num_exact(a, s->left_out.samples));
 	if (s->bad)
 		(void)fact_add(out, &n, "not readable", true, "%s samples", num_exact(a, s->bad));
@@ -262,8 +264,7 @@ size_t facts_of_event(const struct view *v, const struct view_table *t, size_t e
 	no_name(out, &n, fact_ratio(s->nameless.period, all), "in functions");
 	if (s->left_out.samples)
 		(void)fact_add(
-			out, &n, "not selected", false,
-			"%s of the event, %s samples, by -e, --comm, --only-pid or --only-tid",
+			out, &n, "not selected", false, "%s of the event, %s samples, by " FILTERS,
 			num_percent(a, fact_ratio(s->left_out.period, s->left_out.period + all)),
 			num_exact(b, s->left_out.samples));
 	if (t->unlisted[event].samples)

@@ -190,6 +190,12 @@ static void add_callers(struct next_list *l, const struct view *v)
 		add_again(l, v, "-g", "call chains too: who calls it");
 }
 
+/* There are samples, and options select none. */
+static bool is_all_left_out(const struct view *v)
+{
+	return v->n_tables && v->table->n_events && v->table->sum[0]->left_out.samples;
+}
+
 size_t next_steps(const struct view *v, struct next out[NEXT_MAX], struct arena *a)
 {
 	const struct view_row *hot = view_hottest(v);
@@ -197,7 +203,10 @@ size_t next_steps(const struct view *v, struct next out[NEXT_MAX], struct arena 
 
 	if (!v->n_tables || !v->table->n_rows) {
 		next_add(&s, "info", "", NULL, "what is in the recording");
-		add_again(&s, v, "-F 10000", "sample more often");
+		if (is_all_left_out(v))
+			next_add(&s, "report", "", NULL, "all samples, without the filters");
+		else
+			add_again(&s, v, "-F 10000", "sample more often");
 		return s.n;
 	}
 	if (of_account(v))
