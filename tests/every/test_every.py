@@ -147,12 +147,13 @@ def over(r, other, words, where, n):
         return "exit %d without a message: %s" % (p.returncode, err[:500])
     if not p.returncode and words[0] == "view":
         out = re.split(r":\s", err[9:])[0]  # it says where the page is, and how large
-    empty_is_fine = {"folded", "--folded"} & set(words)  # no samples, no lines
+    empty_is_fine = {"folded", "--folded", "script"} & set(words)  # no samples, no lines
     if not p.returncode and not p.stdout and not os.path.exists(out) and not empty_is_fine:
         return "exit 0 and nothing written: %s" % err[:500]
     if not p.returncode and "-j" in words:
         try:
-            json.loads(p.stdout)
+            for text in p.stdout.splitlines() if words[0] == "script" else [p.stdout]:
+                json.loads(text)
         except ValueError as e:
             return "no json: %s" % e
     if os.path.exists(out):
