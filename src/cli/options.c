@@ -34,6 +34,7 @@ __extension__ enum {
 #define TEXT_TYPE    const char *
 #define MAYBE_TYPE   const char *
 #define LIST_TYPE    struct text_list
+#define FILTER_TYPE  const struct event_filter *
 #define COUNT_TYPE   uint64_t
 #define BYTES_TYPE   uint64_t
 #define TIME_TYPE    uint64_t
@@ -246,10 +247,24 @@ static void list_add(struct arena *a, struct text_list *l, const char *v)
 	l->v = more;
 }
 
+/* It is of the -e before it. */
+static void filter_add(struct arena *a, struct measure_opts *o, const char *text)
+{
+	size_t n = o->filter ? o->n_filters : 0;
+	struct event_filter *more = arena_xalloc(a, (n + 1) * sizeof(*more));
+
+	if (n)
+		memcpy(more, o->filter, n * sizeof(*more));
+	more[n] = (struct event_filter){ text, o->event.n };
+	o->filter = more;
+	o->n_filters = n + 1;
+}
+
 static const size_t kind_size[] = {
 	[OPT_FLAG] = sizeof(bool),
 	[OPT_TEXT] = sizeof(char *),
 	[OPT_LIST] = sizeof(struct text_list),
+	[OPT_FILTER] = sizeof(struct event_filter *),
 	[OPT_MAYBE] = sizeof(char *),
 	[OPT_COUNT] = sizeof(uint64_t),
 	[OPT_BYTES] = sizeof(uint64_t),
@@ -335,6 +350,9 @@ static int store(const struct parse *p, const struct option_row *row, const char
 		memcpy(field, &l, sizeof(l));
 		break;
 	}
+	case OPT_FILTER:
+		filter_add(p->arena, &p->o->measure, v);
+		break;
 	case OPT_PERCENT:
 		rc = num_parse_double(&percent, v, p->err);
 		if (!rc)

@@ -98,6 +98,7 @@ enum option_kind {
 	OPT_FLAG,
 	OPT_TEXT,
 	OPT_LIST,
+	OPT_FILTER,
 	OPT_MAYBE,
 	OPT_COUNT,
 	OPT_BYTES,

@@ -41,9 +41,10 @@ struct counter_event {
 	/* Ascending: where the PMU counts (uncore's cpumask, hybrid); NULL: all targets. */
 	const uint32_t *cpus;
 	size_t n_cpus;
-	const char *name;  /* for messages */
-	const char *typed; /* as event_parse() takes it; NULL: as the name */
-	bool with_leader;  /* only counts in a group with its leader (topdown metrics and slots) */
+	const char *filter; /* of a tracepoint; NULL: none */
+	const char *name;   /* for messages */
+	const char *typed;  /* as event_parse() takes it; NULL: as the name */
+	bool with_leader;   /* only counts in a group with its leader (topdown metrics and slots) */
 };
 
 struct counter_group {

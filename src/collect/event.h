@@ -44,6 +44,7 @@ struct event {
 				    * `attr` has here is refused */
 	char *name;		   /* as it is shown and stored: as typed, modifiers included */
 	const char *pmu;	   /* "cpu", "software", "tracepoint", ... */
+	const char *filter;	   /* of a tracepoint, for the kernel; NULL: none */
 	const char *cpus;	   /* the PMU's cpumask or cpus file ("0-3"), NULL: every CPU */
 	int group;	  /* index of the group's leader; its own index if it leads or is alone */
 	bool sample_read; /* :S on its group */

@@ -48,7 +48,8 @@ struct recorder_event {
 	/* Bytes of the AUX ring for its trace, a power of two of pages; 0: none. It has a ring of
 	 * records of its own, too, and no jitter. */
 	uint64_t aux_bytes;
-	const char *name; /* for messages */
+	const char *filter; /* of a tracepoint; NULL: none */
+	const char *name;   /* for messages */
 };
 
 #define RECORDER_RING  (512u << 10) /* bytes of data, unless others are asked for */

@@ -17,4 +17,9 @@
 int tracing_data(struct buf *out, const char *root, const uint64_t *ids, size_t n,
 		 struct err *err) MUST_USE;
 
+/* The format of one tracepoint, as the kernel prints it. `name`: SYSTEM:NAME, perhaps with
+ * modifiers behind it. */
+int tracing_format(struct buf *out, const char *root, uint64_t id, const char *name,
+		   struct err *err) MUST_USE;
+
 #endif

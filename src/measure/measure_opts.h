@@ -56,6 +56,11 @@ struct measure_opts {
 
 	/* counted */
 	struct text_list event, node, metric;
+	const struct event_filter { /* --filter: of the last of so many of `event` */
+		const char *text;
+		size_t events;
+	} * filter;
+	size_t n_filters;
 	unsigned level;
 	bool level_said; /* 0 is a level, too */
 	const char *drilldown, *latency;

@@ -33,7 +33,7 @@ COMMANDS = {
 }
 # options that are refused, by command: what is said
 REFUSED = {
-    "record": {"--filter 'count>100'": "cyclade sql", "-s": "stat --per thread", "-n": "stat -e", "--sample-cpu": "-a, -C", "-r 10": "chrt", "--per-thread": "-t TID",
+    "record": {"-s": "stat --per thread", "-n": "stat -e", "--sample-cpu": "-a, -C", "-r 10": "chrt", "--per-thread": "-t TID",
                "-I": "--intr-regs", "--running-time": "stat -j", "--kcore": "--vmlinux", "--namespaces": "-G CGROUP", "-S": "--overwrite", "--snapshot": "--overwrite",
                "--timestamp-filename": "-o $(date", "--control fd:1,2": "from 3 on", "-D -1": "mkfifo NAME", "-p 1": "--for 10s"},
     "report": {"--tui": "cyclade browse", "-F overhead": "--fields LIST", "-S main": "--focus RE", "-d libc": "--sort dso", "-T": "--sort pid,tid", "-D": "cyclade sql FILE",

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -68,6 +69,20 @@ static bool try_otherwise(struct perf_counters *c, const struct perf_event_attr 
 	return false;
 }
 
+/* False: the kernel refuses it, and errno has the reason. */
+static bool set_filter(const struct perf_counters *c, size_t g, size_t e, int fd)
+{
+	const char *filter = c->setup.group[g].event[e].filter;
+	int number;
+
+	if (!filter || !ioctl(fd, PERF_EVENT_IOC_SET_FILTER, filter))
+		return true;
+	number = errno;
+	(void)close(fd);
+	errno = number;
+	return false;
+}
+
 int counter_open_one(struct perf_counters *c, size_t g, size_t e, size_t place, int leader)
 {
 	bool guests_told_apart = !c->group[g].event[e].any_guest, kernel = !c->without_kernel;
@@ -85,7 +100,7 @@ int counter_open_one(struct perf_counters *c, size_t g, size_t e, size_t place, 
 		fill_attr(&a, c, g, e, leader < 0);
 		fd = (int)syscall(SYS_perf_event_open, &a, task, counter_cpu(c, place), leader,
 				  flags);
-		if (fd >= 0)
+		if (fd >= 0 && set_filter(c, g, e, fd))
 			return fd;
 		number = errno;
 		first = first ? first : number;

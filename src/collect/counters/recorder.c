@@ -267,6 +267,8 @@ static int open_sampler(struct opening *o, uint32_t i, struct err *err)
 		return err_nomem(err);
 	}
 	o->leaders[i] = fd;
+	if (e->filter && ioctl(fd, PERF_EVENT_IOC_SET_FILTER, e->filter))
+		return err_sys(err, "%s: the kernel refuses --filter '%.200s'", e->name, e->filter);
 	if (ioctl(fd, PERF_EVENT_IOC_ID, &id))
 		return err_sys(err, "%s: PERF_EVENT_IOC_ID", e->name);
 	if (vec_push(&o->r->ids[i].id, id))

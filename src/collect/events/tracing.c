@@ -152,3 +152,24 @@ out:
 	arena_free(&t.arena);
 	return rc;
 }
+
+int tracing_format(struct buf *out, const char *root, uint64_t id, const char *name,
+		   struct err *err)
+{
+	size_t system = strcspn(name, ":"), event;
+	const char *place = event_tracefs(root);
+	char path[4096];
+	int64_t found;
+
+	if (!place)
+		return err_set(err, ERR_NOT_FOUND, "tracefs is not readable (any more)");
+	name += name[system] ? 0 : system;
+	event = name[system] ? strcspn(name + system + 1, ":") : 0;
+	if (!sys_number(&found, root, "%s/events/%.*s/%.*s/id", place, (int)system, name,
+			(int)event, name + system + 1) ||
+	    (uint64_t)found != id)
+		return err_set(err, ERR_NOT_FOUND, "%.200s: its format is not found", name);
+	(void)snprintf(path, sizeof(path), "%s/%s/events/%.*s/%.*s/format", root, place,
+		       (int)system, name, (int)event, name + system + 1);
+	return file_slurp(out, path, FILE_MAX, err);
+}

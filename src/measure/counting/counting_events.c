@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "measure/trace_filter.h"
 #include "measure/counting_events.h"
 
 #include <math.h>
@@ -12,7 +13,7 @@
 
 static void fill_event(struct counter_event *out, const struct event *ev, struct arena *a)
 {
-	*out = (struct counter_event){ .attr = ev->attr, .name = ev->name };
+	*out = (struct counter_event){ .attr = ev->attr, .name = ev->name, .filter = ev->filter };
 	out->with_leader = ev->topdown == TOPDOWN_METRIC;
 	event_cpus(&out->cpus, &out->n_cpus, ev, a);
 }
@@ -105,13 +106,22 @@ static void find_missing(struct counting_events *s, const struct counting *k)
 int counting_events_parse(struct counting_events *s, const struct counting *k, struct err *err)
 {
 	const struct text_list *l = &k->opts->event;
+	size_t *first;
 
 	memset(s, 0, sizeof(*s));
 	s->list.counts = true;
 	s->list.more = event_more(&s->more, &k->opts->model);
-	for (size_t i = 0; i < l->n; i++)
+	first = arena_alloc(&s->list.arena, (l->n + 1) * sizeof(*first));
+	if (!first)
+		return err_nomem(err);
+	for (size_t i = 0; i < l->n; i++) {
+		first[i] = s->list.ev.n;
 		if (event_parse(&s->list, k->root, l->v[i], err))
 			return -1;
+	}
+	first[l->n] = s->list.ev.n;
+	if (trace_filters_set(&s->list, first, k->root, k->opts, err))
+		return -1;
 	if (event_topdown_check(&s->list, err))
 		return -1;
 	if (k->opts->no_merge)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "measure/trace_filter.h"
 #include "measure/sampling/sampling_int.h"
 
 #include <assert.h>
@@ -19,10 +20,24 @@
 
 /* ---- counters --------------------------------------------------------------------------- */
 
-static int parse_events(struct sampling *r, struct err *err)
+static int parse_asked(struct sampling *r, struct err *err)
 {
 	const struct text_list *l = &r->opts.event;
+	size_t *first = arena_alloc(r->arena, (l->n + 1) * sizeof(*first));
 
+	if (!first)
+		return err_nomem(err);
+	for (size_t i = 0; i < l->n; i++) {
+		first[i] = r->events.ev.n;
+		if (event_parse(&r->events, r->k.root, l->v[i], err))
+			return -1;
+	}
+	first[l->n] = r->events.ev.n;
+	return trace_filters_set(&r->events, first, r->k.root, &r->opts, err);
+}
+
+static int parse_events(struct sampling *r, struct err *err)
+{
 	r->events.more = event_more(&r->more, &r->opts.model);
 	if (r->opts.account) {
 		if (sampling_account_events(r, err))
@@ -30,9 +45,8 @@ static int parse_events(struct sampling *r, struct err *err)
 		if (!r->events.ev.n)
 			return 0; /* of another machine: its plan is shown */
 	}
-	for (size_t i = 0; i < l->n; i++)
-		if (event_parse(&r->events, r->k.root, l->v[i], err))
-			return -1;
+	if (parse_asked(r, err))
+		return -1;
 	if ((r->opts.ibs || r->opts.mem) && sampling_memory_events(r, err))
 		return -1;
 	if (sampling_spe_check(r, err))

@@ -308,6 +308,7 @@ static int make_attr(struct sampling *r, size_t i, const struct attr_opts *wishe
 	const struct event *e = &r->events.ev.v[i];
 
 	r->ev[i].name = e->name;
+	r->ev[i].filter = e->filter;
 	r->ev[i].group = e->group;
 	r->ev[i].period_step = attr_is_ibs(e) ? ATTR_IBS_STEP : 0;
 	r->ev[i].aux_bytes = sampling_spe_ring(r, i);
