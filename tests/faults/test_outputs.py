@@ -57,6 +57,7 @@ MEASURES = {
     ("record", "output"): "record -q -e page-faults:u -c 1 -o OUT -- PROG",
     ("run", "output"): "run -q -e cpu-clock:u -j -o OUT --data DATA -- PROG",
     ("run", "data"): "run -q -e page-faults:u -c 1 --data OUT -- PROG",
+    ("simulate", "output"): "simulate -q --model skl -o OUT -- PROG",  # of a script: no emulator runs it
     ("monitor", "output"): "monitor --once -I 1 -j -o OUT",
     ("validate", "output"): "validate --quick -q -j -o OUT page-faults",
     ("calibrate", "output"): "calibrate --quick -q -o OUT l1",
