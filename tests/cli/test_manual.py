@@ -104,7 +104,8 @@ def series(folder):
 
 
 OF_THE_MACHINE = ("cache", "calibrate", "doctor", "info", "monitor", "top", "view")  # of their lines the first words are compared
-FEWER = {"completion": 1, "browse": 2, "top": 2, "mcp": 1, "view": 2, "registers": 1}  # examples that print; all others have three
+FEWER = {"completion": 1, "browse": 2, "top": 2, "mcp": 1, "view": 2, "registers": 1,
+         "simulate": 0, "trace": 0}  # examples that print; all others have three
 NOT_COMPARED = re.compile("││ +[a-z]")  # instructions are the compiler's
 STATES = {"blocks": [branches], "calls": [calls], "mem": [memory], "sharing": [memory], "config": [settings], "registers": [entries], "diff": [two], "sum": [series]}
 
