@@ -235,7 +235,7 @@ for name, chain_of in (("no call chains", lambda i: ()), ("call chains", lambda 
 COMMANDS = {"summary": ["info"], "functions": ["report"], "callees": ["report", "-g"], "callers": ["report", "--callers"],
             "branches": ["report", "-b"], "account": ["report", "--account"], "blocks": ["blocks"], "calls": ["calls"],
             "registers": ["registers"], "instructions": ["blocks", "--mix"], "bounds": ["blocks", "--chains"],
-            "account_processes": ["report", "--account", "-s", "comm,pid"], "account_modules": ["report", "--account", "-s", "dso"], "sharing": ["sharing"], "mem": ["mem"], "wait": ["report", "--wait"],
+            "account_processes": ["report", "--account", "-s", "comm,pid"], "account_modules": ["report", "--account", "-s", "dso"], "sharing": ["sharing"], "mem": ["mem"], "wait": ["report", "--wait"], "sched": ["report", "--sched"],
             "findings": ["report", "--findings"], "wall": ["report", "--wall"], "concurrency": ["report", "--concurrency"], "critical": ["report", "--critical"]}
 seen, filled = collections.Counter(), collections.defaultdict(set)
 INLINED = """volatile unsigned sink;
