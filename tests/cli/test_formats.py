@@ -21,7 +21,7 @@ import option_table  # noqa: E402
 import recordings  # noqa: E402
 import tables  # noqa: E402
 from calls_made import ANY, CALL, RET, make  # noqa: E402
-from tap import ROOT, SANITIZED, Tap, run  # noqa: E402
+from tap import NO_PLUGINS, ROOT, SANITIZED, Tap, emulator, run  # noqa: E402
 import waits_made  # noqa: E402
 
 # Commands whose results are not made of tables yet, so that they have no --table: a command that gets it loses its row, and no
@@ -111,6 +111,10 @@ RESULTS = {
     "doctor": [(["--sysroot", "machine"], (0, 1), True)],
     "models": [(["check", "ivb"], (0,), True), (["check", "--models", "doubtful", "ivb"], (1,), True)],
 }
+if emulator("x86_64"):
+    RESULTS["simulate"] = [(["-o", "simulated.data", "--", "/bin/true"], (0,), False)]
+else:
+    t.skip("simulate", NO_PLUGINS)
 REGIONS = os.environ.get("REGIONS_EXAMPLE")
 if REGIONS and not subprocess.run([REGIONS], env=dict(os.environ, CYCLADE_REGIONS="work.regions"), stdout=subprocess.DEVNULL,
                                   stderr=subprocess.DEVNULL).returncode:
@@ -118,7 +122,7 @@ if REGIONS and not subprocess.run([REGIONS], env=dict(os.environ, CYCLADE_REGION
     RESULTS["run"].append((["--regions", "-o", "-", "--", "sh", "-c", REGIONS + " >/dev/null"], (0,), False))
 else:
     t.skip("report of a file of libcyclade", "REGIONS_EXAMPLE is not set, or fails")
-t.equal(set(RESULTS), {c for c in COMMANDS.values() if offered(c)}, "each command that has formats is called")
+t.equal({*RESULTS, "simulate"}, {c for c in COMMANDS.values() if offered(c)}, "each command that has formats is called")
 
 
 def refused(p):
@@ -129,7 +133,7 @@ def refused(p):
 
 def status(command, words=()):
     """Of a refusal: 125 where a program would have been started."""
-    return 125 if command in ("run", "stat", "record", "compare") and "--import" not in words else 2
+    return 125 if command in ("run", "stat", "record", "compare", "simulate") and "--import" not in words else 2
 
 
 # ---- each command, each format
@@ -185,7 +189,7 @@ for command, results in sorted(RESULTS.items()):
                 bad.append((words, form, "is told", hint, "has", here))
     t.ok(not bad, "%s: each format is written, or refused with those there are" % command, "\n".join(map(str, bad[:6])))
     t.equal(sorted(accepted), sorted(offered(command)), "%s: formats that are offered are accepted" % command)
-for command in sorted(set(COMMANDS.values()) - set(RESULTS)):
+for command in sorted(c for c in COMMANDS.values() if not offered(c)):
     p = run(command, "--format", "json")
     t.ok(p.returncode == status(command) and not p.stdout and "%s has no option --format" % command in p.stderr,
          "%s: has no formats, and says so" % command, p.stderr)

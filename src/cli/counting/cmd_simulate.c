@@ -150,12 +150,14 @@ int cmd_simulate(struct cli *cli)
 	struct simulate *s = NULL;
 	struct core *machine = NULL;
 	struct err err = ERR_INIT;
+	struct show show;
 	sigset_t mask;
 	int code = EXIT_TOOL, status;
 
 	(void)sigprocmask(SIG_SETMASK, NULL, &mask);
 	o.mask = &mask;
-	if (find_parts(cli, &o, program, qemu, &err) || choose_machine(cli, &machine, &err))
+	if (cli_show(cli, &show, result_kinds[RESULT_FUNCTIONS].form, &err) ||
+	    find_parts(cli, &o, program, qemu, &err) || choose_machine(cli, &machine, &err))
 		goto fail;
 	o.machine = machine;
 	if (simulate_open(&s, &o, &err) || simulate_run(s, &err))

@@ -141,7 +141,8 @@ static void words(void **state)
 	assert_string_equal(rest.v[1], "-");
 	assert_string_equal(rest.v[3], "-x");
 	for (enum command c = 0; c < CMD_COUNT; c++) {
-		bool program = c == CMD_RUN || c == CMD_RECORD || c == CMD_STAT || c == CMD_COMPARE;
+		bool program = c == CMD_RUN || c == CMD_RECORD || c == CMD_STAT ||
+			       c == CMD_COMPARE || c == CMD_SIMULATE;
 
 		parse(c, "x -q");
 		assert_int_equal(o.quiet, !program);
