@@ -59,10 +59,11 @@ tutorial: ## doc/tutorial and doc/from-*.md as HTML in BUILD/tutorial, by pandoc
 	@mkdir -p $(BUILD)/tutorial
 	@for page in doc/tutorial/*.md doc/from-*.md; do \
 		html=$(BUILD)/tutorial/$$(basename "$$page" .md).html; \
-		if command -v pandoc >/dev/null; then pandoc -s -f gfm -o "$$html" --metadata title="$$(sed -n 's/^# //p;/^# /q' "$$page")" "$$page"; \
+		if command -v pandoc >/dev/null; then pandoc -s -f gfm -o "$$html" --metadata pagetitle="$$(sed -n 's/^# //p;/^# /q' "$$page")" "$$page"; \
 		elif command -v cmark >/dev/null; then cmark "$$page" >"$$html"; \
 		else echo "make: neither pandoc nor cmark is here: apt-get install pandoc" >&2; exit 1; fi || exit 1; \
 	done
+	@sed -i -E 's,href="(\.\./)?(tutorial/)?(README|counters|interp|join|orders|render|service|sort|tokens|from-[a-z]+)\.md",href="\3.html",g' $(BUILD)/tutorial/*.html
 	@echo "make: $(BUILD)/tutorial/README.html" >&2
 
 clean:

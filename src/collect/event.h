@@ -113,6 +113,10 @@ bool event_generic(const char *name, size_t len, uint32_t *type, uint64_t *confi
  * their results ("" with cycles). */
 int event_default(struct event_list *list, const char *root, char why[256],
 		  struct err *err) MUST_USE;
+/* As event_parse. If `text` is "cycles", perhaps with u, k, p or P, and no PMU of this machine
+ * counts them, cpu-clock stands in, as in perf; *why as above ("" with what was asked for). */
+int event_cycles_or_time(struct event_list *list, const char *root, const char *text, char why[256],
+			 struct err *err) MUST_USE;
 void event_list_free(struct event_list *list);
 /* The CPUs that its PMU names, ascending; NULL: it names none, and the event counts on all. A
  * core's PMU does so for tasks too, which go there by themselves. */

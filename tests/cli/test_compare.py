@@ -145,6 +145,9 @@ t.ok(doc["schema"] == "cyclade.compare/1" and doc["base"] == FEW and doc["new"] 
 doc = json.loads(compare("-r", "5", "-j").stdout)
 t.ok(doc["verdict"] == "too few pairs" and doc["effects"][0]["change_error"] is None and doc["effects"][0]["change_why"] and
      doc["series"] == 1, "five pairs are too few for an interval", doc["effects"][0])
+p = compare("-r", "3", "--fail-if", "user > +1%")
+t.ok("3 pairs give no verdict" in p.stderr and "not decided" in p.stdout and "kept" not in p.stdout and p.returncode == 0,
+     "three pairs: said beforehand, and no limit is kept", p.stdout + p.stderr)
 
 # ---- limits ----
 counted = {r["metric"]: r["value"] for r in json.loads(compare("-r", "1", "-j", *events, a=MANY).stdout)["repeats"]}

@@ -277,6 +277,14 @@ for options, says in [(["-p", "4194304"], "no process"), (["-t", "4194304"], "no
 r = run("record", "-q", "-o", "odd \n'\"$x;.data", "--", "true")
 t.ok(r.returncode == 0 and os.path.exists("odd \n'\"$x;.data"), "a file's name may be odd", r.stderr)
 begun = time.time()
+if os.path.exists("/sys/bus/event_source/devices/cpu"):
+    t.skip("-e cycles without counters", "there are counters here")
+else:
+    r = run("record", "-e", "cycles:u", "-o", "cycles.data", "--", "true")
+    i = run("info", "-j", "cycles.data").stdout
+    t.ok(r.returncode == 0 and "recording cpu-clock instead" in r.stderr and '"cpu-clock:u"' in i, "-e cycles:u without counters: cpu-clock:u, with a word", r.stderr + i)
+    r = run("record", "-e", "instructions", "-o", "none.data", "--", "true")
+    t.ok(r.returncode and not os.path.exists("none.data"), "other events of a PMU are refused", r.stderr)
 r = run("record", "-C", "0,0,0", "-e", "cpu-clock", "-F", "1000", "--for", "300ms", "-o", "twice.data")
 if r.returncode == 0:
     t.ok(info("twice.data")["records"].get("SAMPLE", 0) < 1500 * (time.time() - begun), "a CPU named thrice is sampled once", r.stderr)

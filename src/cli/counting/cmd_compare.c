@@ -219,11 +219,17 @@ int cmd_compare(struct cli *cli)
 {
 	struct comparing x = { .cli = cli, .out = COUNTING_OUT_INIT };
 	struct err err = ERR_INIT;
-	int code = EXIT_TOOL;
+	int code = EXIT_TOOL, rc;
 
 	if (cli->opt.json_schema)
 		return cli_schema(cli, &compare_document);
-	if (!prepare_comparison(&x, &err) && !compare_programs(&x.c, &x.opts, &x.found, &err)) {
+	rc = prepare_comparison(&x, &err);
+	if (!rc && x.c.pairs > 1 && x.c.pairs < PAIRED_LEAST)
+		cli_note(cli,
+			 "%u pairs give no verdict, whatever they show; 7 can, 20 is the default "
+			 "(-r)",
+			 x.c.pairs);
+	if (!rc && !compare_programs(&x.c, &x.opts, &x.found, &err)) {
 		cli_progress_end(cli);
 		code = judge_comparison(&x) ? EXIT_NO : EXIT_OK;
 		if (x.found.interrupted)

@@ -298,6 +298,9 @@ int cmd_record(struct cli *cli)
 		code = cli_fail_as(&err, cli_measuring_code(cli, &err));
 		goto out;
 	}
+	if (opts.event.n && *sampling_result(r)->no_cycles)
+		cli_note(cli, "cycles: no counter here; recording cpu-clock instead, as perf does "
+			      "(cyclade doctor)");
 	if (cli->opt.measure.dry_run) {
 		code = describe_recording(r, cli->opt.verbose);
 		goto out;

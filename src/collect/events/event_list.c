@@ -212,12 +212,8 @@ static int try_cycles(const struct event *ev, uint32_t *precise)
 	}
 }
 
-static int time_instead(struct event_list *list, const char *root, struct err *err)
-{
-	return event_parse(list, root, "cpu-clock", err);
-}
-
-int event_default(struct event_list *list, const char *root, char why[256], struct err *err)
+static int cycles_or_time(struct event_list *list, const char *root, const char *cycles,
+			  const char *instead, char why[256], struct err *err)
 {
 	size_t before = list->ev.n;
 	struct pmu_set set;
@@ -229,9 +225,9 @@ int event_default(struct event_list *list, const char *root, char why[256], stru
 	core = core_pmu(&set);
 	if (root[0] && !core) {
 		(void)snprintf(why, 256, "%s/sys/bus/event_source/devices/cpu is absent", root);
-		return time_instead(list, root, err);
+		return event_parse(list, root, instead, err);
 	}
-	if (event_parse_text(list, &set, "cycles:P", 8, err))
+	if (event_parse_text(list, &set, cycles, strlen(cycles), err))
 		return -1;
 	for (size_t i = before; i < list->ev.n && !root[0]; i++) {
 		uint32_t precise = list->ev.v[i].attr.precise_ip;
@@ -243,9 +239,28 @@ int event_default(struct event_list *list, const char *root, char why[256], stru
 				       "perf_event_open(cycles, user only): %s",
 				       core ? core : "cpu", core ? "there" : "absent", strerror(e));
 			list->ev.n = before;
-			return time_instead(list, root, err);
+			return event_parse(list, root, instead, err);
 		}
 		list->ev.v[i].attr.precise_ip = precise & 3;
 	}
 	return 0;
+}
+
+int event_default(struct event_list *list, const char *root, char why[256], struct err *err)
+{
+	return cycles_or_time(list, root, "cycles:P", "cpu-clock", why, err);
+}
+
+int event_cycles_or_time(struct event_list *list, const char *root, const char *text, char why[256],
+			 struct err *err)
+{
+	const char *of = text + strcspn(text, ":");
+	char instead[32];
+
+	if (strncmp(text, "cycles", (size_t)(of - text)) || of - text != 6 || root[0] ||
+	    strspn(of, ":ukpP") != strlen(of) || strlen(of) > 8)
+		return event_parse(list, root, text, err);
+	(void)snprintf(instead, sizeof(instead), "cpu-clock%s%s%s", strpbrk(of, "uk") ? ":" : "",
+		       strchr(of, 'u') ? "u" : "", strchr(of, 'k') ? "k" : "");
+	return cycles_or_time(list, root, text, instead, why, err);
 }

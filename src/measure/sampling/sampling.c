@@ -29,7 +29,8 @@ static int parse_asked(struct sampling *r, struct err *err)
 		return err_nomem(err);
 	for (size_t i = 0; i < l->n; i++) {
 		first[i] = r->events.ev.n;
-		if (event_parse(&r->events, r->k.root, l->v[i], err))
+		if (l->n == 1 ? event_cycles_or_time(&r->events, r->k.root, l->v[i], r->why, err)
+			      : event_parse(&r->events, r->k.root, l->v[i], err))
 			return -1;
 	}
 	first[l->n] = r->events.ev.n;

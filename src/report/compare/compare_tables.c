@@ -32,6 +32,12 @@ bool compare_breaks(const struct limit *l, const struct compare_metric *m)
 	return limit_broken(l, e->change, e->verdict == COMPARE_MORE || e->verdict == COMPARE_LESS);
 }
 
+/* Too few pairs keep no limit. */
+static bool is_undecided(const struct compare_metric *m)
+{
+	return !m || m->effect.verdict == COMPARE_FEW || m->effect.verdict == COMPARE_UNKNOWN;
+}
+
 static bool is_change(const struct compare_metric *m)
 {
 	return m->effect.verdict == COMPARE_MORE || m->effect.verdict == COMPARE_LESS;
@@ -490,7 +496,9 @@ static void put_facts(struct document *d, const struct compare_report *r)
 			      "both programs alike");
 	for (size_t i = 0; i < r->n_limits; i++)
 		document_fact(d, "limit", r->limit[i].broken, "%s: %s", r->limit[i].limit.text,
-			      r->limit[i].broken ? "broken" : "kept");
+			      r->limit[i].broken		 ? "broken"
+			      : is_undecided(r->limit[i].metric) ? "not decided: too few pairs"
+								 : "kept");
 }
 
 void compare_put(struct document *d, struct compare_report *r)
