@@ -103,7 +103,7 @@ def try_others(folder):
     for page in sorted(glob.glob(os.path.join(ROOT, "doc", "from-*.md"))):
         with open(page, encoding="utf-8") as f:
             commands = sorted(set(re.findall(r"`(cyclade (?:report|annotate|diff|sql|list|explain|info|doctor)\b[^`]*)`", f.read())))
-        wrong = [(c, p.stderr) for c in commands if "--account" not in c and "SOURCE" not in c for p in [play(c, {}, folder)] if p.returncode]
+        wrong = [(c, p.stderr) for c in commands if not re.search("--account|--sched|SOURCE|sql$", c) for p in [play(c, {}, folder)] if p.returncode]
         t.ok(commands and not wrong, "%s: %d commands run" % (os.path.basename(page), len(commands)), wrong)
 
 
