@@ -108,13 +108,15 @@ bool reader_next(struct reader *r, struct stream_item *out)
 		return true;
 	case STREAM_NOTE:
 		return read_note(r, w, out);
-	default: /* of ACCESS the bits above are its own */
-		out->tag = STREAM_ACCESS;
+	case STREAM_ACCESS:
 		out->vaddr = w & ((UINT64_C(1) << STREAM_INSN_SHIFT) - 1);
 		out->insn = (uint32_t)(w >> STREAM_INSN_SHIFT) & (STREAM_INSNS_MOST - 1);
 		out->store = w & STREAM_STORE;
 		out->bytes = 1u << (w >> STREAM_SIZE_SHIFT & 7);
 		return true;
+	default:
+		r->forged = true;
+		return false;
 	}
 }
 

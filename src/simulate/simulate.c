@@ -7,7 +7,7 @@
 
 #include "symbol/disasm.h"
 
-#define THREADS_MOST  1024u
+#define THREADS_MOST  256u /* 2 MB each */
 #define STACK_MOST    1000000u
 #define RETURN_SEARCH 256u /* calls that may have been left at once: longjmp, exceptions */
 #define ACCESSES_MOST 4096u
@@ -88,8 +88,11 @@ static struct simulate_thread *thread_of(struct simulate *s, uint32_t number)
 {
 	struct simulate_thread *t;
 
-	if (number >= THREADS_MOST)
+	if (number >= THREADS_MOST) {
+		(void)err_set(&s->failed, ERR_LIMIT, "more than %u threads are not followed",
+			      THREADS_MOST);
 		return NULL;
+	}
 	while (s->thread.n <= number)
 		if (vec_push(&s->thread, NULL))
 			return NULL;
@@ -263,6 +266,21 @@ static void sum_threads(struct simulate *s)
 	}
 }
 
+int simulate_follow(struct simulate *s, struct err *err)
+{
+	follow(s);
+	s->cut = s->reader.cut;
+	if (s->reader.forged && !s->failed.code)
+		(void)forge(s, "a word");
+	if (s->failed.code) {
+		*err = s->failed;
+		return -1;
+	}
+	if (!s->sums.failed)
+		sum_threads(s);
+	return s->sums.failed ? err_nomem(err) : 0;
+}
+
 /* ---- starting -------------------------------------------------------------------------------- */
 
 /* QEMU's words before the program's. */
@@ -310,6 +328,7 @@ int simulate_run(struct simulate *s, struct err *err)
 {
 	const struct sigaction ignore = { .sa_handler = SIG_IGN };
 	struct sigaction had[2];
+	int rc;
 	char *const *argv = command_of(s);
 
 	if (!argv)
@@ -321,22 +340,14 @@ int simulate_run(struct simulate *s, struct err *err)
 	(void)sigaction(SIGQUIT, &ignore, &had[1]);
 	if (workload_start(&s->w, s->opts.qemu, err))
 		return -1;
-	follow(s);
+	rc = simulate_follow(s, err);
 	(void)sigaction(SIGINT, &had[0], NULL);
 	(void)sigaction(SIGQUIT, &had[1], NULL);
-	s->cut = s->reader.cut;
-	if (s->sums.failed)
-		return err_nomem(err);
-	if (s->reader.forged)
-		(void)forge(s, "a word");
-	if (s->failed.code) {
-		*err = s->failed;
-		return -1;
-	}
-	sum_threads(s);
+	if (rc)
+		(void)kill(s->w.pid, SIGKILL);
 	reader_close(&s->reader);
 	(void)workload_reap(&s->w, true);
-	return 0;
+	return rc;
 }
 
 void simulate_close(struct simulate *s)

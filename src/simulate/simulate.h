@@ -68,6 +68,8 @@ int simulate_run(struct simulate *s, struct err *err) MUST_USE;
  * text of the tree (report/tree_saved.h). */
 int simulate_save(const struct simulate *s, const char *path, bool ours, const struct buf *tree,
 		  const char *const *command, uint64_t *samples, struct err *err) MUST_USE;
+/* The part of simulate_run() that reads the stream, for one that is there already (tests). */
+int simulate_follow(struct simulate *s, struct err *err) MUST_USE;
 void simulate_close(struct simulate *s); /* NULL is fine */
 
 #endif

@@ -327,6 +327,9 @@ ELSEWHERE = {
     "--python": "perf has no such option: tests/cli/test_python.py",
     "--no-copies": "perf has no such option: tests/cli/test_copies.py", "--copies-size": "perf has no such option: tests/cli/test_copies.py",
     "--copies-age": "perf has no such option: tests/cli/test_copies.py",
+    "--filter": "tests/cli/test_filter.py counts as perf does", "--all-cgroups": "tests/cli/test_cgroup.py asks perf",
+    "--switch-output": "files of their own: tests/cli/test_series.py", "--switch-max-files": "the same", "--max-size": "the same",
+    "--overwrite": "the same", "--snapshot-if": "perf has no such option: tests/cli/test_series.py",
     "--follow": "perf has no such option: tests/cli/test_ended.py", "--heap": "perf has no such option: tests/cli/test_heap.py",
 }
 listed = re.findall(r"^ {2}(?:(-\w), |    )(--[a-z-]+)", run("record", "--help").stdout, re.M)
