@@ -27,6 +27,8 @@ def walks(*words):
 made = recordings.made("made")
 for r in made:
     code, n = walks("report", "--html", "out.html", r.path)
-    t.ok(n is not None and n <= 3 and (n or code), "report --html of %s: %s walks, at most 3" % (r.name, n))
+    # one more for memory operations by time: which of several latencies is shown is known when all were counted
+    most = 4 if r.name.startswith(("all_fields", "each_field")) else 3
+    t.ok(n is not None and n <= most and (n or code), "report --html of %s: %s walks, at most %d" % (r.name, n, most))
 t.equal(walks("report", next(r.path for r in made if r.name == "account")), (0, 1), "report: one walk")
 t.done()
