@@ -8,7 +8,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#ifdef __clang__
+#define LOOP __attribute__((noinline))
+#else
 #define LOOP __attribute__((noinline, noclone))
+#endif
 
 struct link {
 	struct link *next;
