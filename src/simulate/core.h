@@ -2,12 +2,13 @@
 /*
  * core - a model of a CPU's core: instructions and addresses in, slots and their causes out.
  *
- *	sim_core_open(&c, machine, outer, charge, ctx, &err)
+ *	sim_core_check(machine, &err)
+ *	c = sim_core_new(machine, outer, charge, ctx)
  *	sim_insn_decode(...)			each instruction once
  *	sim_core_fetch(c, insn, place, access, n)	in the order in which they run
  *	sim_core_branch(c, to)			behind the last one of a block
  *	sim_core_finish(c)			charges what is left
- *	sim_core_close(c)
+ *	sim_core_free(c)
  *
  * Each instruction's times follow from those of the ones that it needs: fetched, dispatched,
  * issued, complete, retired. Ports are taken for a cycle each, units like the divider for longer;
@@ -74,16 +75,17 @@ typedef void sim_charge_fn(void *ctx, struct sim_place place, enum sim_cause cau
 
 /* What all cores share: the last cache and memory. */
 struct sim_outer;
-int sim_outer_open(struct sim_outer **out, const struct core *machine, struct err *err) MUST_USE;
+struct sim_outer *sim_outer_new(const struct core *machine);
 void sim_outer_close(struct sim_outer *o);
 
 /* ERR_UNSUPPORTED: the machine's text lacks parts. */
 int sim_core_check(const struct core *machine, struct err *err) MUST_USE;
 
 struct sim_core;
-int sim_core_open(struct sim_core **out, const struct core *machine, struct sim_outer *outer,
-		  sim_charge_fn *charge, void *ctx, struct err *err) MUST_USE;
-void sim_core_close(struct sim_core *c);
+/* The machine has been checked. */
+struct sim_core *sim_core_new(const struct core *machine, struct sim_outer *outer,
+			      sim_charge_fn *charge, void *ctx);
+void sim_core_free(struct sim_core *c);
 
 /* `after`: the instruction before it in its block, or NULL. */
 void sim_insn_decode(const struct core *machine, struct insn_decoder *d, const uint8_t *p,
@@ -99,15 +101,11 @@ void sim_core_finish(struct sim_core *c);
 
 struct sim_counts {
 	uint64_t cycles, slots, insns, unknown; /* unknown: instructions without a model */
-	uint64_t branches, mispredicted, loads, stores;
-	uint64_t load_from[4]; /* enum sim_level */
-	uint64_t walks, lines_from_memory;
+	uint64_t branches, mispredicted;
 };
 void sim_core_counts(const struct sim_core *c, struct sim_counts *out);
-uint64_t sim_core_now(const struct sim_core *c); /* cycles */
 
 const char *sim_cause_name(enum sim_cause cause);
-const char *sim_cause_means(enum sim_cause cause);
 enum sim_cause sim_cause_parent(enum sim_cause cause); /* SIM_CAUSES: the whole */
 
 #endif

@@ -57,10 +57,8 @@ static bool wait_for_words(struct reader *r)
 			return !r->forged;
 		}
 		gone = r->gone && r->gone(r->ctx);
-		if (gone && __atomic_load_n(&r->ring->head, __ATOMIC_ACQUIRE) == head) {
-			r->cut = true;
+		if (gone && __atomic_load_n(&r->ring->head, __ATOMIC_ACQUIRE) == head)
 			return false;
-		}
 		__atomic_store_n(&r->ring->head_waits, 1, __ATOMIC_SEQ_CST);
 		if (__atomic_load_n(&r->ring->head, __ATOMIC_SEQ_CST) == head)
 			(void)syscall(SYS_futex, &r->ring->head_waits, FUTEX_WAIT, 1, &a_while,

@@ -39,7 +39,6 @@ struct reader {
 	/* The writer's process has ended: asked now and then while nothing comes. */
 	bool (*gone)(void *ctx);
 	void *ctx;
-	bool cut;    /* it ended without saying so */
 	bool forged; /* a word that the plugin does not write */
 };
 

@@ -213,19 +213,19 @@ static void count_parts(struct saving *k, uint32_t block, uint32_t i)
 	};
 	const struct sums *s = &k->s->sums;
 	const struct sums_block *b = s->block.v[block];
-	uint64_t work = b->slots[i];
+	const struct sim_insn *insn = &s->code.v[b->code].insn[i];
+	uint64_t work = b->slots[i] - b->kept[i];
 
-	for (unsigned c = 0; c < SIM_CAUSES; c++) {
-		uint64_t n =
-			c == SIM_TOP_RETIRING ? 0 : sums_part_of(s, block, i, (enum sim_cause)c);
+	/* most are never kept waiting */
+	for (unsigned c = 0; b->kept[i] && c < SIM_CAUSES; c++) {
+		uint64_t n = sums_part_of(s, block, i, (enum sim_cause)c);
 
-		work -= n;
 		for (size_t e = 0; n && e < sizeof(of) / sizeof(*of); e++)
 			if (below((enum sim_cause)c, of[e].cause))
 				k->value[of[e].event] += n;
 	}
 	k->value[RETIRING] += work;
-	if (s->code.v[b->code].insn[i].slots >= HEAVY)
+	if (insn->slots >= HEAVY)
 		k->value[HEAVY_OPS] += work;
 }
 

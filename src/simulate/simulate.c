@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/xalloc.h"
 #include "symbol/disasm.h"
 
 #define THREADS_MOST  256u /* 2 MB each */
@@ -32,10 +33,8 @@ struct simulate_thread {
 static void enter_call(struct simulate *s, struct simulate_thread *t, uint64_t callee,
 		       uint64_t behind)
 {
-	struct frame f = { t->context, behind };
-
-	if (t->stack.n < STACK_MOST && vec_push(&t->stack, f))
-		s->sums.failed = true;
+	if (t->stack.n < STACK_MOST)
+		vec_xpush(&t->stack, ((struct frame){ t->context, behind }));
 	t->context = sums_call(&s->sums, t->context, callee, behind);
 }
 
@@ -60,8 +59,6 @@ static void execute(struct simulate *s, struct simulate_thread *t, uint64_t to)
 	uint32_t n = code->n;
 	size_t at = 0;
 
-	if (!b)
-		return;
 	/* one that reaches into the next page is shown in a block that stops before it */
 	if (n > 1 && to == last->vaddr && last->flow == INSN_OTHER && !last->string) {
 		n--;
@@ -94,18 +91,13 @@ static struct simulate_thread *thread_of(struct simulate *s, uint32_t number)
 		return NULL;
 	}
 	while (s->thread.n <= number)
-		if (vec_push(&s->thread, NULL))
-			return NULL;
+		vec_xpush(&s->thread, NULL);
 	t = s->thread.v[number];
 	if (t)
 		return t;
-	t = calloc(1, sizeof(*t));
-	if (!t)
-		return NULL;
+	s->thread.v[number] = t = xcalloc(1, sizeof(*t));
 	t->code = UINT32_MAX;
-	s->thread.v[number] = t;
-	if (sim_core_open(&t->core, s->opts.machine, s->outer, sums_charge, &s->sums, &s->failed))
-		return NULL;
+	t->core = sim_core_new(s->opts.machine, s->outer, sums_charge, &s->sums);
 	return t;
 }
 
@@ -131,9 +123,7 @@ static bool add_block(struct simulate *s, const struct stream_item *item)
 	end = (const uint8_t *)(item->payload + item->n);
 	c.vaddr = vaddr = item->payload[1];
 	c.n = (uint32_t)item->payload[2];
-	c.insn = calloc(c.n, sizeof(*c.insn));
-	if (!c.insn)
-		return false;
+	c.insn = xcalloc(c.n, sizeof(*c.insn));
 	for (uint32_t i = 0; i < c.n; i++) {
 		if (end - p < 1 || !*p || *p > 16 || end - p <= *p) {
 			free(c.insn);
@@ -146,10 +136,7 @@ static bool add_block(struct simulate *s, const struct stream_item *item)
 	}
 	vec_each (&s->map, struct simulate_map *, m)
 		m->runs |= c.vaddr >= m->at && c.vaddr - m->at < m->len;
-	if (vec_push(&s->sums.code, c)) {
-		free(c.insn);
-		return false;
-	}
+	vec_xpush(&s->sums.code, c);
 	return true;
 }
 
@@ -163,8 +150,9 @@ static bool add_map(struct simulate *s, const struct stream_item *item)
 	m.at = item->payload[0];
 	m.len = item->payload[1];
 	m.offset = item->payload[2];
-	m.path = arena_strdup(&s->a, path);
-	return m.path && !vec_push(&s->map, m);
+	m.path = arena_xstrdup(&s->a, path);
+	vec_xpush(&s->map, m);
+	return true;
 }
 
 static bool take_note(struct simulate *s, const struct stream_item *item)
@@ -203,7 +191,7 @@ static void follow(struct simulate *s)
 	struct stream_item item;
 	uint32_t turn = 0;
 
-	while (!s->sums.failed && reader_next(&s->reader, &item)) {
+	while (reader_next(&s->reader, &item)) {
 		if (item.tag == STREAM_ACCESS) {
 			if (t && t->n < ACCESSES_MOST) {
 				t->insn[t->n] = (uint16_t)item.insn;
@@ -245,7 +233,7 @@ static void sum_threads(struct simulate *s)
 		struct simulate_thread *t = *at;
 		struct sim_counts n;
 
-		if (!t || !t->core)
+		if (!t)
 			continue;
 		if (t->code != UINT32_MAX)
 			execute(s, t, 0);
@@ -257,28 +245,20 @@ static void sum_threads(struct simulate *s)
 		s->counts.unknown += n.unknown;
 		s->counts.branches += n.branches;
 		s->counts.mispredicted += n.mispredicted;
-		s->counts.loads += n.loads;
-		s->counts.stores += n.stores;
-		s->counts.walks += n.walks;
-		s->counts.lines_from_memory = n.lines_from_memory;
-		for (int i = 0; i < 4; i++)
-			s->counts.load_from[i] += n.load_from[i];
 	}
 }
 
 int simulate_follow(struct simulate *s, struct err *err)
 {
 	follow(s);
-	s->cut = s->reader.cut;
 	if (s->reader.forged && !s->failed.code)
 		(void)forge(s, "a word");
 	if (s->failed.code) {
 		*err = s->failed;
 		return -1;
 	}
-	if (!s->sums.failed)
-		sum_threads(s);
-	return s->sums.failed ? err_nomem(err) : 0;
+	sum_threads(s);
+	return 0;
 }
 
 /* ---- starting -------------------------------------------------------------------------------- */
@@ -287,29 +267,23 @@ int simulate_follow(struct simulate *s, struct err *err)
 static char *const *command_of(struct simulate *s)
 {
 	const char *head[] = { s->opts.qemu, "-seed", "1", "-plugin",
-			       arena_printf(&s->a, "%s,ring=%d", s->opts.plugin, s->reader.fd) };
-	size_t n = 0, at = 0;
+			       arena_xprintf(&s->a, "%s,ring=%d", s->opts.plugin, s->reader.fd) };
+	const size_t n_head = sizeof(head) / sizeof(*head);
 	const char **v;
+	size_t n = 0;
 
 	while (s->opts.argv[n])
 		n++;
-	v = arena_alloc(&s->a, (sizeof(head) / sizeof(*head) + n + 1) * sizeof(*v));
-	for (size_t i = 0; v && i < sizeof(head) / sizeof(*head); i++) {
-		if (!head[i])
-			return NULL;
-		v[at++] = head[i];
-	}
-	for (size_t i = 0; v && i <= n; i++)
-		v[at++] = s->opts.argv[i];
+	v = arena_xalloc(&s->a, (n_head + n + 1) * sizeof(*v));
+	memcpy(v, head, sizeof(head));
+	memcpy(v + n_head, s->opts.argv, (n + 1) * sizeof(*v));
 	return (char *const *)(uintptr_t)v;
 }
 
 int simulate_open(struct simulate **out, const struct simulate_opts *opts, struct err *err)
 {
-	struct simulate *s = *out = calloc(1, sizeof(*s));
+	struct simulate *s = *out = xcalloc(1, sizeof(*s));
 
-	if (!s)
-		return err_nomem(err);
 	s->opts = *opts;
 	s->reader.fd = -1;
 	sums_open(&s->sums);
@@ -317,8 +291,9 @@ int simulate_open(struct simulate **out, const struct simulate_opts *opts, struc
 	if (!s->decoder)
 		return err_set(err, ERR_UNSUPPORTED,
 			       "this build has no decoder of x86-64 (Zydis), which simulate needs");
-	if (sim_outer_open(&s->outer, opts->machine, err) || reader_open(&s->reader, err))
+	if (sim_core_check(opts->machine, err) || reader_open(&s->reader, err))
 		return -1;
+	s->outer = sim_outer_new(opts->machine);
 	s->reader.gone = is_over;
 	s->reader.ctx = s;
 	return 0;
@@ -331,8 +306,6 @@ int simulate_run(struct simulate *s, struct err *err)
 	int rc;
 	char *const *argv = command_of(s);
 
-	if (!argv)
-		return err_nomem(err);
 	if (workload_prepare(&s->w, argv, NULL, s->opts.mask, 0, err))
 		return -1;
 	/* keys of the terminal end the program, not what is known of it */
@@ -357,7 +330,7 @@ void simulate_close(struct simulate *s)
 	reader_close(&s->reader);
 	vec_each (&s->thread, struct simulate_thread **, t) {
 		if (*t) {
-			sim_core_close((*t)->core);
+			sim_core_free((*t)->core);
 			vec_free(&(*t)->stack);
 		}
 		free(*t);

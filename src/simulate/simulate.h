@@ -56,7 +56,6 @@ struct simulate {
 	uint64_t calls;		  /* of the system */
 	uint64_t children;	  /* processes that were not followed */
 	bool became;		  /* another program, which was not followed */
-	bool cut;		  /* it was ended from outside */
 	struct err failed;
 };
 

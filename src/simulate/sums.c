@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "simulate/sums.h"
 
-#include <stdlib.h>
+#include "base/xalloc.h"
 
 #define INSN_BITS  10 /* of a key: STREAM_INSNS_MOST and the causes */
 #define CAUSE_BITS 6
@@ -9,7 +9,7 @@
 void sums_open(struct sums *s)
 {
 	*s = (struct sums){ 0 };
-	s->failed = vec_push(&s->context, ((struct sums_context){ 0 })) != 0;
+	vec_xpush(&s->context, ((struct sums_context){ 0 }));
 }
 
 void sums_close(struct sums *s)
@@ -44,11 +44,7 @@ uint32_t sums_call(struct sums *s, uint32_t context, uint64_t callee, uint64_t b
 	uint32_t found;
 	bool fresh;
 
-	at = u64map_at(&s->children, key, &fresh);
-	if (!at) {
-		s->failed = true;
-		return context;
-	}
+	at = u64map_xat(&s->children, key, &fresh);
 	if (!fresh)
 		return (uint32_t)*at;
 	found = find_recursion(s, context, callee, behind);
@@ -58,10 +54,7 @@ uint32_t sums_call(struct sums *s, uint32_t context, uint64_t callee, uint64_t b
 	}
 	if (found == UINT32_MAX) {
 		found = (uint32_t)s->context.n;
-		if (vec_push(&s->context, ((struct sums_context){ context, callee, behind }))) {
-			s->failed = true;
-			found = context;
-		}
+		vec_xpush(&s->context, ((struct sums_context){ context, callee, behind }));
 	}
 	*at = found;
 	return found;
@@ -73,25 +66,18 @@ struct sums_block *sums_enter(struct sums *s, uint32_t context, uint32_t code)
 	struct sums_block *b;
 	bool fresh;
 
-	at = u64map_at(&s->blocks, key, &fresh);
-	if (at && !fresh) {
+	at = u64map_xat(&s->blocks, key, &fresh);
+	if (!fresh) {
 		b = s->block.v[*at];
 		b->runs++;
 		return b;
 	}
-	b = at ? calloc(1, sizeof(*b)) : NULL;
-	if (!b || vec_push(&s->block, b)) {
-		free(b);
-		s->failed = true;
-		return NULL;
-	}
-	b->context = context;
-	b->code = code;
-	b->runs = 1;
-	b->slots = calloc(s->code.v[code].n ? s->code.v[code].n : 1, sizeof(*b->slots));
-	if (!b->slots)
-		s->failed = true;
-	*at = s->block.n - 1;
+	b = xcalloc(1, sizeof(*b));
+	*b = (struct sums_block){ .context = context, .code = code, .runs = 1 };
+	b->slots = xcalloc(2 * (size_t)s->code.v[code].n, sizeof(*b->slots));
+	b->kept = b->slots + s->code.v[code].n;
+	*at = s->block.n;
+	vec_xpush(&s->block, b);
 	return b;
 }
 
@@ -104,35 +90,24 @@ void sums_charge(void *sums, struct sim_place place, enum sim_cause cause, uint6
 {
 	struct sums *s = sums;
 	struct sums_block *b = place.block;
-	uint64_t *at;
 
 	s->cause[cause] += slots;
-	if (!b || !b->slots)
+	if (!b)
 		return;
 	b->slots[place.insn] += slots;
 	if (cause == SIM_TOP_RETIRING)
 		return;
-	/* blocks are few and never move: the address is a name as good as the number */
-	at = u64map_at(&s->parts, part_key((uint64_t)(uintptr_t)b >> 4, place.insn, cause), NULL);
-	if (at)
-		*at += slots;
-	else
-		s->failed = true;
+	b->kept[place.insn] += slots;
+	/* a block never moves: its address is a name as good as its number */
+	*u64map_xat(&s->parts, part_key((uint64_t)(uintptr_t)b >> 4, place.insn, cause), NULL) +=
+		slots;
 }
 
 uint64_t sums_part_of(const struct sums *s, uint32_t block, uint32_t insn, enum sim_cause cause)
 {
 	const struct sums_block *b = s->block.v[block];
-	const uint64_t *at;
-	uint64_t rest;
+	const uint64_t *at =
+		u64map_find(&s->parts, part_key((uint64_t)(uintptr_t)b >> 4, insn, cause));
 
-	if (cause == SIM_TOP_RETIRING) {
-		rest = b->slots[insn];
-		for (unsigned c = 0; c < SIM_CAUSES; c++)
-			if (c != SIM_TOP_RETIRING)
-				rest -= sums_part_of(s, block, insn, (enum sim_cause)c);
-		return rest;
-	}
-	at = u64map_find(&s->parts, part_key((uint64_t)(uintptr_t)b >> 4, insn, cause));
 	return at ? *at : 0;
 }

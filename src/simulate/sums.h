@@ -36,7 +36,8 @@ struct sums_code { /* a block of the program */
 struct sums_block { /* in a context */
 	uint32_t context, code;
 	uint64_t runs;
-	uint64_t *slots; /* by instruction, all causes; NULL: none yet */
+	uint64_t *slots; /* by instruction, all causes */
+	uint64_t *kept;	 /* of these all but retiring */
 };
 
 struct sums {
@@ -45,8 +46,7 @@ struct sums {
 	VEC(struct sums_block *) block;
 	struct u64map children, blocks, parts;
 	uint64_t cause[SIM_CAUSES];
-	bool full;   /* of contexts */
-	bool failed; /* out of memory */
+	bool full; /* of contexts */
 };
 
 void sums_open(struct sums *s);
@@ -54,7 +54,7 @@ void sums_close(struct sums *s);
 uint32_t sums_call(struct sums *s, uint32_t context, uint64_t callee, uint64_t behind);
 struct sums_block *sums_enter(struct sums *s, uint32_t context, uint32_t code);
 void sums_charge(void *sums, struct sim_place place, enum sim_cause cause, uint64_t slots);
-/* Of an instruction what went to a cause. */
+/* Of an instruction what went to a cause other than retiring, which is the rest. */
 uint64_t sums_part_of(const struct sums *s, uint32_t block, uint32_t insn, enum sim_cause cause);
 
 #endif

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/xalloc.h"
 #include "simulate/core/core_int.h"
 #include "symbol/disasm.h"
 #include "symbol/operands.h"
@@ -73,9 +74,10 @@ struct sim_core {
 };
 
 static const struct {
-	const char *name, *parent, *means;
+	const char *name;
+	enum sim_cause parent;
 } causes[SIM_CAUSES] = {
-#define CAUSE(id, node, parent, means) [SIM_##id] = { node, parent, means },
+#define CAUSE(id, node, parent, means) [SIM_##id] = { node, SIM_##parent },
 #include "simulate/cause.def"
 #undef CAUSE
 };
@@ -85,17 +87,9 @@ const char *sim_cause_name(enum sim_cause cause)
 	return causes[cause].name;
 }
 
-const char *sim_cause_means(enum sim_cause cause)
-{
-	return causes[cause].means;
-}
-
 enum sim_cause sim_cause_parent(enum sim_cause cause)
 {
-	for (int i = 0; i < SIM_CAUSES; i++)
-		if (!strcmp(causes[i].name, causes[cause].parent))
-			return (enum sim_cause)i;
-	return SIM_CAUSES;
+	return causes[cause].parent;
 }
 
 /* ---- opening --------------------------------------------------------------------------------- */
@@ -123,41 +117,32 @@ int sim_core_check(const struct core *m, struct err *err)
 	return 0;
 }
 
-int sim_core_open(struct sim_core **out, const struct core *m, struct sim_outer *outer,
-		  sim_charge_fn *charge, void *ctx, struct err *err)
+struct sim_core *sim_core_new(const struct core *m, struct sim_outer *outer, sim_charge_fn *charge,
+			      void *ctx)
 {
-	struct sim_core *c;
+	struct sim_core *c = xcalloc(1, sizeof(*c));
 
-	*out = NULL;
-	if (sim_core_check(m, err))
-		return -1;
-	c = *out = calloc(1, sizeof(*c));
-	if (!c)
-		return err_nomem(err);
 	c->m = m;
 	c->charge = charge;
 	c->ctx = ctx;
 	c->width = m->width;
 	c->why = SIM_FETCH;
 	c->fetch_line = UINT64_MAX;
-	c->ahead = calloc(RING, sizeof(*c->ahead));
-	c->flight = calloc(FLIGHT, sizeof(*c->flight));
-	c->stored = calloc(FLIGHT, sizeof(*c->stored));
-	c->dispatched = calloc(m->part[CORE_FETCH_QUEUE], sizeof(*c->dispatched));
+	c->ahead = xcalloc(RING, sizeof(*c->ahead));
+	c->flight = xcalloc(FLIGHT, sizeof(*c->flight));
+	c->stored = xcalloc(FLIGHT, sizeof(*c->stored));
+	c->dispatched = xcalloc(m->part[CORE_FETCH_QUEUE], sizeof(*c->dispatched));
 	c->predictor = predictor_new(m);
 	for (unsigned port = 0; port < 16; port++)
 		for (size_t q = m->n_queues; q-- > 0;)
 			if (m->queue[q].ports >> port & 1)
 				c->queue_of[port] = (uint8_t)q;
-	if (!c->ahead || !c->flight || !c->stored || !c->dispatched || !c->predictor)
-		return err_nomem(err);
-	if (core_memory_open(&c->memory, m, outer, err) ||
-	    core_cache_open(&c->uops, m->part[CORE_UOP_LINES], 8, err))
-		return -1;
-	return 0;
+	core_memory_open(&c->memory, m, outer);
+	core_cache_open(&c->uops, m->part[CORE_UOP_LINES], 8);
+	return c;
 }
 
-void sim_core_close(struct sim_core *c)
+void sim_core_free(struct sim_core *c)
 {
 	if (!c)
 		return;
@@ -172,16 +157,6 @@ void sim_core_close(struct sim_core *c)
 }
 
 /* ---- time ------------------------------------------------------------------------------------ */
-
-static inline uint64_t later(uint64_t a, uint64_t b)
-{
-	return a > b ? a : b;
-}
-
-uint64_t sim_core_now(const struct sim_core *c)
-{
-	return c->slot / c->width;
-}
 
 /* Cycles up to this one have begun: their uops have left the schedulers, their ports are past. */
 static void advance(struct sim_core *c, uint64_t cycle)
@@ -435,7 +410,6 @@ static void store(struct sim_core *c, const struct sim_insn *insn, struct sim_pl
 	c->commit = later(later(c->commit + 1, c->retired), there);
 	core_memory_stored(&c->memory, a, n, later(at, value), c->commit);
 	c->stored[c->stored_last++ % FLIGHT] = (struct stored){ c->commit, place };
-	c->n.stores++;
 }
 
 /* An iteration of a repeated string instruction that is not its first: so many bytes a cycle. */
@@ -491,7 +465,6 @@ void sim_core_fetch(struct sim_core *c, const struct sim_insn *insn, struct sim_
 		f = core_memory_load(&c->memory, insn, a, n, at);
 		start = later(start, f.ready);
 		cause = cause_of_load(&f);
-		c->n.loads++;
 	}
 	start = wanted = ready_of(c, insn->reads, start);
 	if (insn->unit != 255)
@@ -575,7 +548,4 @@ void sim_core_counts(const struct sim_core *c, struct sim_counts *out)
 	*out = c->n;
 	out->slots = c->slot;
 	out->cycles = c->slot / c->width;
-	out->walks = c->memory.walks;
-	out->lines_from_memory = c->memory.outer->lines;
-	memcpy(out->load_from, c->memory.from, sizeof(out->load_from));
 }

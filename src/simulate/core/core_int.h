@@ -12,27 +12,30 @@
 
 #include "simulate/core.h"
 
+static inline uint64_t later(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
 /* ---- caches (cache.c): lines and when they arrive; the newest of a set stands first ---- */
 
 struct cache_line {
 	uint64_t tag; /* line + 1; 0: none */
 	uint64_t ready;
 	uint8_t from; /* enum level: where it came from */
-	bool ahead;   /* fetched ahead, not used since */
 };
 
 struct cache {
 	struct cache_line *line;
 	uint32_t sets, ways;
-	uint64_t hits, misses;
 };
 
-int core_cache_open(struct cache *c, uint64_t lines, uint32_t ways, struct err *err) MUST_USE;
+void core_cache_open(struct cache *c, uint64_t lines, uint32_t ways);
 void core_cache_close(struct cache *c);
 /* NULL: it is not there. Else it becomes the newest. */
 struct cache_line *core_cache_find(struct cache *c, uint64_t line);
 /* In the place of the oldest. */
-struct cache_line *core_cache_fill(struct cache *c, uint64_t line, uint64_t ready, uint8_t from);
+void core_cache_fill(struct cache *c, uint64_t line, uint64_t ready, uint8_t from);
 
 /* ---- prediction (predict.c) ---- */
 
@@ -72,7 +75,6 @@ struct forward {		    /* a store, for 8 bytes */
 struct sim_outer {
 	struct cache l3;
 	uint64_t free; /* quarters of a cycle: when memory takes the next line */
-	uint64_t lines;
 };
 
 struct memory {
@@ -84,7 +86,7 @@ struct memory {
 	struct forward forward[FORWARDS];
 	uint64_t miss[MISSES_MOST]; /* when the newest of them end */
 	uint32_t n_miss;
-	uint64_t from[4], walks, clock;
+	uint64_t clock;
 };
 
 /* How a load came by its data. */
@@ -94,8 +96,7 @@ struct fetched {
 	bool walked, forwarded;
 };
 
-int core_memory_open(struct memory *m, const struct core *machine, struct sim_outer *outer,
-		     struct err *err) MUST_USE;
+void core_memory_open(struct memory *m, const struct core *machine, struct sim_outer *outer);
 void core_memory_close(struct memory *m);
 /* A load whose address is known at `t`; `latency`: of the first cache. */
 struct fetched core_memory_load(struct memory *m, const struct sim_insn *insn,

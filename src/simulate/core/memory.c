@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/xalloc.h"
 #include "simulate/core/core_int.h"
 
 #define LINE_SHIFT 6
@@ -16,14 +17,12 @@
 #define AHEAD	   12		       /* lines of a stream */
 #define TABLES_AT  (UINT64_C(1) << 56) /* where page tables lie: lines that no program has */
 
-int sim_outer_open(struct sim_outer **out, const struct core *c, struct err *err)
+struct sim_outer *sim_outer_new(const struct core *c)
 {
-	struct sim_outer *o = *out = calloc(1, sizeof(*o));
+	struct sim_outer *o = xcalloc(1, sizeof(*o));
 
-	if (!o)
-		return err_nomem(err);
-	return core_cache_open(&o->l3, (uint64_t)c->part[CORE_L3_KB] * 16, c->part[CORE_L3_WAYS],
-			       err);
+	core_cache_open(&o->l3, (uint64_t)c->part[CORE_L3_KB] * 16, c->part[CORE_L3_WAYS]);
+	return o;
 }
 
 void sim_outer_close(struct sim_outer *o)
@@ -33,19 +32,14 @@ void sim_outer_close(struct sim_outer *o)
 	free(o);
 }
 
-int core_memory_open(struct memory *m, const struct core *c, struct sim_outer *outer,
-		     struct err *err)
+void core_memory_open(struct memory *m, const struct core *c, struct sim_outer *outer)
 {
 	*m = (struct memory){ .m = c, .outer = outer };
-	return core_cache_open(&m->l1, c->part[CORE_L1D_KB] * 16, c->part[CORE_L1D_WAYS], err) ||
-			       core_cache_open(&m->code, c->part[CORE_L1I_KB] * 16,
-					       c->part[CORE_L1I_WAYS], err) ||
-			       core_cache_open(&m->l2, c->part[CORE_L2_KB] * 16,
-					       c->part[CORE_L2_WAYS], err) ||
-			       core_cache_open(&m->dtlb, c->part[CORE_DTLB], 8, err) ||
-			       core_cache_open(&m->stlb, c->part[CORE_STLB], 12, err)
-		       ? -1
-		       : 0;
+	core_cache_open(&m->l1, c->part[CORE_L1D_KB] * 16, c->part[CORE_L1D_WAYS]);
+	core_cache_open(&m->code, c->part[CORE_L1I_KB] * 16, c->part[CORE_L1I_WAYS]);
+	core_cache_open(&m->l2, c->part[CORE_L2_KB] * 16, c->part[CORE_L2_WAYS]);
+	core_cache_open(&m->dtlb, c->part[CORE_DTLB], 8);
+	core_cache_open(&m->stlb, c->part[CORE_STLB], 12);
 }
 
 void core_memory_close(struct memory *m)
@@ -59,11 +53,6 @@ void core_memory_close(struct memory *m)
 
 /* ---- lines ----------------------------------------------------------------------------------- */
 
-static uint64_t later(uint64_t a, uint64_t b)
-{
-	return a > b ? a : b;
-}
-
 /* A line that the second cache lacks, at `t`: when it is in a register. */
 static uint64_t from_outside(struct memory *m, uint64_t line, uint64_t t, uint8_t *level)
 {
@@ -76,7 +65,6 @@ static uint64_t from_outside(struct memory *m, uint64_t line, uint64_t t, uint8_
 	}
 	begin = later(t * 4, m->outer->free);
 	m->outer->free = begin + m->m->part[CORE_DRAM_LINE];
-	m->outer->lines++;
 	*level = SIM_IN_DRAM;
 	t = begin / 4 + m->m->part[CORE_DRAM_CYCLES];
 	core_cache_fill(&m->outer->l3, line, t, SIM_IN_DRAM);
@@ -93,7 +81,7 @@ static void fetch_ahead(struct memory *m, uint64_t line, uint64_t t)
 	    m->outer->free > t * 4 + (uint64_t)AHEAD * 2 * m->m->part[CORE_DRAM_LINE])
 		return;
 	ready = from_outside(m, line, t, &level);
-	core_cache_fill(&m->l2, line, ready, level)->ahead = true;
+	core_cache_fill(&m->l2, line, ready, level);
 }
 
 /* The second cache was asked for a line: runs of lines are followed to the end of the page. */
@@ -208,8 +196,7 @@ static void follow_stride(struct memory *m, uint64_t insn, uint64_t vaddr, uint6
 		if (at >> PAGE_SHIFT != vaddr >> PAGE_SHIFT || line == vaddr >> LINE_SHIFT)
 			continue;
 		if (!core_cache_find(&m->l1, line))
-			core_cache_fill(&m->l1, line, from_second(m, line, t, &level), level)
-				->ahead = true;
+			core_cache_fill(&m->l1, line, from_second(m, line, t, &level), level);
 	}
 }
 
@@ -227,7 +214,6 @@ static uint64_t translate(struct memory *m, uint64_t vaddr, uint64_t t, bool *wa
 	if (core_cache_find(&m->stlb, page))
 		return t + m->m->part[CORE_STLB_CYCLES];
 	core_cache_fill(&m->stlb, page, 0, 0);
-	m->walks++;
 	t += m->m->part[CORE_WALK_CYCLES];
 	return later(t, get_line(m, TABLES_AT + (page >> 3), t, 4, &level));
 }
@@ -295,7 +281,6 @@ struct fetched core_memory_load(struct memory *m, const struct sim_insn *insn,
 		}
 		before = end;
 	}
-	m->from[f.level]++;
 	return f;
 }
 

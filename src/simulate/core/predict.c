@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/xalloc.h"
 #include "simulate/core/core_int.h"
 #include "symbol/disasm.h"
 
@@ -54,11 +55,8 @@ struct predictor {
 
 struct predictor *predictor_new(const struct core *c)
 {
-	struct predictor *p = calloc(1, sizeof(*p));
-	struct err err;
+	struct predictor *p = xcalloc(1, sizeof(*p));
 
-	if (!p)
-		return NULL;
 	for (unsigned i = 0; i < TABLES; i++) {
 		p->index[i] = (struct folded){ 0, lengths[i], TABLE_BITS, lengths[i] % TABLE_BITS };
 		p->tag[i] = (struct folded){ 0, lengths[i], TAG_BITS, lengths[i] % TAG_BITS };
@@ -67,19 +65,14 @@ struct predictor *predictor_new(const struct core *c)
 	}
 	p->random = 1;
 	p->n_returns = c->part[CORE_RETURNS];
-	p->returns = calloc(p->n_returns, sizeof(*p->returns));
-	if (!p->returns || core_cache_open(&p->btb, c->part[CORE_BTB], 8, &err) ||
-	    core_cache_open(&p->btb_first, c->part[CORE_BTB_FIRST], 4, &err)) {
-		predictor_free(p);
-		return NULL;
-	}
+	p->returns = xcalloc(p->n_returns, sizeof(*p->returns));
+	core_cache_open(&p->btb, c->part[CORE_BTB], 8);
+	core_cache_open(&p->btb_first, c->part[CORE_BTB_FIRST], 4);
 	return p;
 }
 
 void predictor_free(struct predictor *p)
 {
-	if (!p)
-		return;
 	core_cache_close(&p->btb);
 	core_cache_close(&p->btb_first);
 	free(p->returns);

@@ -78,6 +78,19 @@ static void publish(void)
 	}
 }
 
+static bool detached; /* nobody reads: the program goes on alone */
+static pid_t reader;
+
+/* If the reader is gone, words go round and round from now on. */
+static bool is_alone(void)
+{
+	if (!__atomic_load_n(&ring->closed, __ATOMIC_ACQUIRE) && getppid() == reader)
+		return false;
+	detached = true;
+	room = UINT64_MAX;
+	return true;
+}
+
 static void make_room(void)
 {
 	publish();
@@ -87,8 +100,8 @@ static void make_room(void)
 		room = tail + STREAM_WORDS;
 		if (room > head)
 			return;
-		if (__atomic_load_n(&ring->closed, __ATOMIC_ACQUIRE))
-			_exit(1);
+		if (is_alone())
+			return;
 		wait_for(&ring->tail_waits, &ring->tail, tail);
 	}
 }
@@ -213,7 +226,7 @@ struct block {
 	unsigned char *bytes;
 };
 
-static bool begun, detached;
+static bool begun;
 static uint32_t blocks;
 
 static void put_block(struct block *b)
@@ -368,6 +381,7 @@ int qemu_plugin_install(uint64_t plugin, const struct qemu_info *info, int argc,
 {
 	int fd = argc == 1 && !strncmp(argv[0], "ring=", 5) ? atoi(argv[0] + 5) : -1;
 
+	reader = getppid();
 	copies = info->current >= 3;
 	ring = mmap(NULL, STREAM_HEAD + STREAM_WORDS * 8, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
 		    0);
