@@ -4,6 +4,7 @@
 #include <elf.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/xalloc.h"
 #include "symbol/disasm.h"
@@ -267,7 +268,8 @@ int simulate_follow(struct simulate *s, struct err *err)
 static char *const *command_of(struct simulate *s)
 {
 	const char *head[] = { s->opts.qemu, "-seed", "1", "-plugin",
-			       arena_xprintf(&s->a, "%s,ring=%d", s->opts.plugin, s->reader.fd) };
+			       arena_xprintf(&s->a, "%s,ring=%d,reader=%d", s->opts.plugin,
+					     s->reader.fd, (int)getpid()) };
 	const size_t n_head = sizeof(head) / sizeof(*head);
 	const char **v;
 	size_t n = 0;

@@ -11,7 +11,7 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, "..", "lib")]
-from tap import NO_PLUGINS, ROOT, SANITIZED, Tap, emulator, run  # noqa: E402
+from tap import CYCLADE, NO_PLUGINS, ROOT, SANITIZED, Tap, child_of, emulator, run, wait_for  # noqa: E402
 
 t = Tap()
 top = tempfile.TemporaryDirectory()
@@ -108,6 +108,14 @@ t.ok(sum(r.get("period", 0) or 0 for r in a["instructions"]) > 8 * 20000 * 0.95 
 t.equal(simulate(PROGS, "exit", "7").returncode, 7, "the program's exit code")
 p = simulate(PROGS, "signal", "11")
 t.ok(p.returncode == 128 + 11 and "ended by signal 11" in p.stderr, "a signal: its code, and a word", (p.returncode, p.stderr))
+p = subprocess.Popen([CYCLADE, "simulate", "-q", *MODEL, "-o", "killed.data", "--", PROGS, "chain", "4000000"],
+                     stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+qemu = child_of(p.pid, "qemu-x86_64")
+p.kill()
+p.wait()
+t.ok(wait_for(lambda: subprocess.run(["ps", "-o", "stat=", "-p", str(qemu)], capture_output=True, text=True).stdout.strip()[:1] in ("", "Z")),
+     "killed: the program goes on alone, and ends")
+t.ok(not os.path.exists("killed.data"), "killed: nothing is left behind", os.listdir("."))
 p = simulate(PROGS, "fork", "1")
 t.ok(p.returncode == 0 and "processes that it started" in run("report", "s.data").stdout, "a process that it started is not in it", p.stderr)
 p = simulate(PROGS, "threads", "20000")
@@ -123,7 +131,13 @@ with open("script", "w", encoding="ascii") as f:
     f.write("#!/bin/sh\ntrue\n")
 os.chmod("script", 0o755)
 p = simulate("./script")
-t.ok(p.returncode not in (0, 1) and "script" in p.stderr and "sh" in p.stderr, "a script: its interpreter is to be named", p.stderr)
+t.ok(p.returncode not in (0, 1) and "script" in p.stderr and "simulate -- /bin/sh ./script" in p.stderr,
+     "a script: its interpreter is to be named", p.stderr)
+with open("python", "w", encoding="ascii") as f:
+    f.write("#!/usr/bin/env python3\n")
+os.chmod("python", 0o755)
+p = simulate("./python")
+t.ok("simulate -- INTERPRETER ./python" in p.stderr, "a script that env starts: env is not its interpreter", p.stderr)
 p = simulate(PROGS, "exit", "0", model=("--model", "skl"))
 t.ok(p.returncode == 125 and "part" in p.stderr, "a machine whose text has no parts", (p.returncode, p.stderr))
 p = simulate(PROGS, "exit", "0", env=dict(os.environ, PATH="/nowhere"))

@@ -2,6 +2,7 @@
 /*
  * simulate - the tree of a program on a machine without counters: a model of a core follows it.
  */
+#include <elf.h>
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,6 +13,7 @@
 #include "cli/recordings/result.h"
 #include "config.h"
 #include "report/simulated.h"
+#include "symbol/heap_fit.h"
 
 #define EMULATOR "qemu-x86_64"
 #define FALLBACK "zen4"
@@ -44,27 +46,27 @@ static int choose_machine(struct cli *cli, struct core **out, struct err *err)
 /* QEMU takes a program of its architecture, by its path. */
 static int check_program(const char *path, const char *name, struct err *err)
 {
+	char interpreter[HEAP_FIT_NAME];
+	Elf64_Ehdr head = { 0 };
 	struct file_map map;
-	struct elf_head {
-		unsigned char magic[4], class;
-	} head = { 0 };
-	uint16_t machine = 0;
+	bool script;
 
 	if (file_map_open(&map, path, err))
 		return -1;
-	if (map.len >= 20) {
-		memcpy(&head, map.p, sizeof(head));
-		memcpy(&machine, (const char *)map.p + 18, sizeof(machine));
-	}
-	if (map.len >= 2 && !memcmp(map.p, "#!", 2)) {
-		file_map_close(&map);
+	memcpy(&head, map.p, map.len < sizeof(head) ? map.len : sizeof(head));
+	script = heap_fit(map.p, map.len, interpreter) == HEAP_FIT_SCRIPT;
+	file_map_close(&map);
+	if (script) {
 		(void)err_set(err, ERR_UNSUPPORTED,
 			      "%s is a script: simulate follows one program, not those it starts",
 			      name);
-		return err_hint(err, "name its interpreter: cyclade simulate -- sh %s", name);
+		/* env becomes the interpreter, which is not followed */
+		return err_hint(err, "name its interpreter: cyclade simulate -- %.200s %s",
+				strcmp(path_base(interpreter), "env") ? interpreter : "INTERPRETER",
+				name);
 	}
-	file_map_close(&map);
-	if (!memcmp(head.magic, "\177ELF", 4) && head.class == 2 && machine == 62)
+	if (!memcmp(head.e_ident, ELFMAG, SELFMAG) && head.e_ident[EI_CLASS] == ELFCLASS64 &&
+	    head.e_machine == EM_X86_64)
 		return 0;
 	return err_set(err, ERR_UNSUPPORTED, "%s is no program of x86-64, which simulate follows",
 		       name);

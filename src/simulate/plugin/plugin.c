@@ -3,7 +3,7 @@
  * The plugin of `cyclade simulate`: tells which blocks of a program run and which addresses they
  * access (simulate/stream.h). It knows nothing of CPUs.
  *
- *	qemu-x86_64 -plugin cyclade-simulate.so,ring=FD PROGRAM [ARGUMENTS]
+ *	qemu-x86_64 -plugin cyclade-simulate.so,ring=FD,reader=PID PROGRAM [ARGUMENTS]
  *
  * Threads of the program take turns: one runs at a time, for TURN blocks or until it calls the
  * system, so that words of several never mix.
@@ -379,10 +379,10 @@ static void in_child(void)
 
 int qemu_plugin_install(uint64_t plugin, const struct qemu_info *info, int argc, char **argv)
 {
-	int fd = argc == 1 && !strncmp(argv[0], "ring=", 5) ? atoi(argv[0] + 5) : -1;
+	int fd = argc == 2 && !strncmp(argv[0], "ring=", 5) ? atoi(argv[0] + 5) : -1;
 
-	reader = getppid();
 	copies = info->current >= 3;
+	reader = argc == 2 && !strncmp(argv[1], "reader=", 7) ? (pid_t)atoi(argv[1] + 7) : 0;
 	ring = mmap(NULL, STREAM_HEAD + STREAM_WORDS * 8, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
 		    0);
 	if (ring == MAP_FAILED || ring->magic != STREAM_MAGIC || ring->words != STREAM_WORDS) {
