@@ -163,6 +163,13 @@ struct pd_unwound {
 	uint64_t cut;	  /* ... or up to the end of the copied stack */
 };
 
+/* Bits of header features. */
+enum pd_feature_bit {
+#define FEATURE(bit, name, reader) PD_HAS_##name = bit,
+#include "perfdata/feature.def"
+#undef FEATURE
+};
+
 /* Header features; a NULL string or 0 count: not in this recording. */
 struct pd_info {
 	enum pd_form form;

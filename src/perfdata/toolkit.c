@@ -19,6 +19,7 @@
 #include "base/buf.h"
 #include "perfdata/ibs.h"
 #include "perfdata/perfdata_int.h"
+#include "perfdata/writer.h"
 
 #define HEAD_MOST 65536u /* bytes of the lines */
 #define VERSION	  1
@@ -154,15 +155,6 @@ static void put_toolkit_attr(struct toolkit *t)
 	buf_put_u64(&t->out, id);
 }
 
-static void put_padded_string(struct buf *b, const char *s, size_t len)
-{
-	size_t room = (len + 1 + 63) & ~(size_t)63;
-
-	buf_put_u32(b, (uint32_t)room);
-	buf_put(b, s, len);
-	buf_fill(b, '\0', room - len);
-}
-
 static void put_toolkit_feature(struct toolkit *t, uint64_t bit, const struct buf *payload)
 {
 	size_t size = sizeof(struct perf_event_header) + sizeof(bit) + payload->len;
@@ -182,21 +174,11 @@ static void put_toolkit_text(struct toolkit *t, uint64_t bit, const char *s, siz
 
 	if (!s || !len)
 		return;
-	put_padded_string(&b, s, len < 4096 ? len : 4096);
+	pdw_put_part(&b, s, len < 4096 ? len : 4096);
 	put_toolkit_feature(t, bit, &b);
 	t->out.failed |= b.failed;
 	buf_free(&b);
 }
-
-enum { /* features, as feature.def has them */
-       BIT_HOSTNAME = 3,
-       BIT_OSRELEASE = 4,
-       BIT_ARCH = 6,
-       BIT_CPUDESC = 8,
-       BIT_CPUID = 9,
-       BIT_CMDLINE = 11,
-       BIT_PMUS = 16,
-};
 
 static void put_features(struct toolkit *t)
 {
@@ -209,31 +191,31 @@ static void put_features(struct toolkit *t)
 		       toolkit_number(t, "AMD Processor Family"),
 		       toolkit_number(t, "AMD Processor Model"),
 		       toolkit_number(t, "AMD Processor Stepping"));
-	put_toolkit_text(t, BIT_CPUID, cpuid, strlen(cpuid));
-	put_toolkit_text(t, BIT_ARCH, "x86_64", 6);
+	put_toolkit_text(t, PD_HAS_CPUID, cpuid, strlen(cpuid));
+	put_toolkit_text(t, PD_HAS_ARCH, "x86_64", 6);
 	s = toolkit_value(t, "AMD Processor Name", &len);
-	put_toolkit_text(t, BIT_CPUDESC, s, len);
+	put_toolkit_text(t, PD_HAS_CPUDESC, s, len);
 	s = toolkit_value(t, "System name", &len);
-	put_toolkit_text(t, BIT_HOSTNAME, s, len);
+	put_toolkit_text(t, PD_HAS_HOSTNAME, s, len);
 	s = toolkit_value(t, "OS", &len); /* "Linux 4.4.0 #1 SMP ... x86_64" */
 	release = s ? memchr(s, ' ', len) : NULL;
 	if (release)
-		put_toolkit_text(t, BIT_OSRELEASE, release + 1, strcspn(release + 1, " \n"));
+		put_toolkit_text(t, PD_HAS_OSRELEASE, release + 1, strcspn(release + 1, " \n"));
 	s = toolkit_value(t, "Command line", &len);
 	while (len && s[len - 1] == ' ')
 		len--;
 	if (len) {
 		buf_put_u32(&b, 1);
-		put_padded_string(&b, s, len < 4096 ? len : 4096);
-		put_toolkit_feature(t, BIT_CMDLINE, &b);
+		pdw_put_part(&b, s, len < 4096 ? len : 4096);
+		put_toolkit_feature(t, PD_HAS_CMDLINE, &b);
 		buf_reset(&b);
 	}
 	buf_put_u32(&b, 2);
 	buf_put_u32(&b, PMU_FETCH);
-	put_padded_string(&b, "ibs_fetch", 9);
+	pdw_put_part(&b, "ibs_fetch", 9);
 	buf_put_u32(&b, PMU_OP);
-	put_padded_string(&b, "ibs_op", 6);
-	put_toolkit_feature(t, BIT_PMUS, &b);
+	pdw_put_part(&b, "ibs_op", 6);
+	put_toolkit_feature(t, PD_HAS_PMU_MAPPINGS, &b);
 	t->out.failed |= b.failed;
 	buf_free(&b);
 }

@@ -644,3 +644,40 @@ void pdw_close(struct pdw *w)
 	free(w->buffer);
 	free(w);
 }
+
+/* ---- payloads (tools/perf/util/header.c of Linux) -------------------------------------------- */
+
+void pdw_put_part(struct buf *out, const char *s, size_t len)
+{
+	size_t room = (len + 1 + 63) & ~(size_t)63;
+
+	buf_put_u32(out, (uint32_t)room);
+	buf_put(out, s, len);
+	buf_fill(out, '\0', room - len);
+}
+
+void pdw_put_text(struct buf *out, const char *s)
+{
+	pdw_put_part(out, s, strlen(s));
+}
+
+void pdw_put_texts(struct buf *out, const char *const *s, size_t n)
+{
+	buf_put_u32(out, (uint32_t)n);
+	for (size_t i = 0; i < n; i++)
+		pdw_put_text(out, s[i]);
+}
+
+void pdw_put_events(struct buf *out, size_t n)
+{
+	buf_put_u32(out, (uint32_t)n);
+	buf_put_u32(out, (uint32_t)sizeof(struct perf_event_attr));
+}
+
+void pdw_put_event(struct buf *out, const struct pdw_event *e)
+{
+	buf_put(out, &e->attr, sizeof(e->attr));
+	buf_put_u32(out, (uint32_t)e->n_ids);
+	pdw_put_text(out, e->name);
+	buf_put(out, e->ids, e->n_ids * sizeof(*e->ids));
+}

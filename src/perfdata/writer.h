@@ -87,4 +87,13 @@ void pdw_give_up(struct pdw *w, const struct pdw_end *end);
 uint64_t pdw_bytes(const struct pdw *w); /* written to the file so far */
 void pdw_close(struct pdw *w);		 /* NULL is fine; a file that was shown is left as it is */
 
+/* Payloads of features. A text, as headers have them: its length, and room up to 64 bytes. */
+void pdw_put_text(struct buf *out, const char *s);
+void pdw_put_part(struct buf *out, const char *s, size_t len);
+/* Their number first. */
+void pdw_put_texts(struct buf *out, const char *const *s, size_t n);
+/* EVENT_DESC: the head, then each event. */
+void pdw_put_events(struct buf *out, size_t n);
+void pdw_put_event(struct buf *out, const struct pdw_event *e);
+
 #endif

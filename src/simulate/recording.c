@@ -18,16 +18,6 @@
 #include "simulate/simulate.h"
 #include "symbol/elf_file.h"
 
-enum { /* bits of header features */
-       HAS_VERSION = 5,
-       HAS_ARCH = 6,
-       HAS_CPUDESC = 8,
-       HAS_CMDLINE = 11,
-       HAS_EVENT_DESC = 12,
-       HAS_TREE = 192,
-       HAS_MODELLED = 198,
-};
-
 /* The pid: another each time would make two recordings of one program differ. */
 #define PROGRAM	   1u
 #define CHAIN_MOST 512u
@@ -121,21 +111,11 @@ static int flush_records(struct saving *k)
 /* In the place of device and inode, 24 bytes; false: the file has none. */
 static bool put_build_id(struct buf *b, const char *path)
 {
-	struct file_map map;
-	struct elf_file elf;
-	const uint8_t *id;
 	uint8_t room[24] = { 0 };
+	struct file_map map;
 
 	if (!file_map_open(&map, path, NULL)) {
-		if (map.len && !elf_file_read(&elf, map.p, map.len, path, NULL)) {
-			size_t len = elf_build_id(&elf, &id);
-
-			if (len && len <= 20) {
-				room[0] = (uint8_t)len;
-				memcpy(room + 4, id, len);
-			}
-			elf_file_free(&elf);
-		}
+		room[0] = (uint8_t)elf_build_id_of(map.p, map.len, path, room + 4);
 		file_map_close(&map);
 	}
 	buf_put(b, room, sizeof(room));
@@ -269,15 +249,6 @@ static int put_samples(struct saving *k)
 	return flush_records(k);
 }
 
-static void put_feature_text(struct buf *b, const char *s)
-{
-	size_t len = strlen(s) + 1, room = (len + 63) & ~(size_t)63;
-
-	buf_put_u32(b, (uint32_t)room);
-	buf_put(b, s, len);
-	buf_fill(b, 0, room - len);
-}
-
 static int put_text_feature(struct saving *k, unsigned bit, const char *const *text, size_t n,
 			    bool counted)
 {
@@ -285,9 +256,9 @@ static int put_text_feature(struct saving *k, unsigned bit, const char *const *t
 	int rc;
 
 	if (counted)
-		buf_put_u32(&b, (uint32_t)n);
-	for (size_t i = 0; i < n; i++)
-		put_feature_text(&b, text[i]);
+		pdw_put_texts(&b, text, n);
+	else
+		pdw_put_text(&b, *text);
 	rc = b.failed ? err_nomem(k->err) : pdw_feature(k->w, bit, b.s, b.len, k->err);
 	buf_free(&b);
 	return rc;
@@ -319,17 +290,14 @@ static int put_events(struct saving *k)
 	struct buf b = BUF_INIT;
 	int rc;
 
-	buf_put_u32(&b, EVENTS);
-	buf_put_u32(&b, (uint32_t)sizeof(struct perf_event_attr));
+	pdw_put_events(&b, EVENTS);
 	for (unsigned i = 0; i < EVENTS; i++) {
-		const struct perf_event_attr a = attr_of(i);
+		const uint64_t id = id_of(i);
 
-		buf_put(&b, &a, sizeof(a));
-		buf_put_u32(&b, 1);
-		put_feature_text(&b, events[i].name);
-		buf_put_u64(&b, id_of(i));
+		pdw_put_event(&b, &(struct pdw_event){ attr_of(i), events[i].name, &id, 1 });
 	}
-	rc = b.failed ? err_nomem(k->err) : pdw_feature(k->w, HAS_EVENT_DESC, b.s, b.len, k->err);
+	rc = b.failed ? err_nomem(k->err)
+		      : pdw_feature(k->w, PD_HAS_EVENT_DESC, b.s, b.len, k->err);
 	buf_free(&b);
 	return rc;
 }
@@ -346,14 +314,14 @@ static int put_features(struct saving *k, const struct buf *tree, const char *co
 	(void)snprintf(cpu, sizeof(cpu), "modelled: %.100s", m->id);
 	while (command[n])
 		n++;
-	if (put_text_feature(k, HAS_VERSION, &version, 1, false) ||
-	    put_text_feature(k, HAS_ARCH, &arch, 1, false) ||
-	    put_text_feature(k, HAS_CPUDESC, &desc, 1, false) ||
-	    put_text_feature(k, HAS_CMDLINE, command, n, true) || put_events(k) ||
-	    put_text_feature(k, HAS_MODELLED, modelled, 2, false))
+	if (put_text_feature(k, PD_HAS_VERSION, &version, 1, false) ||
+	    put_text_feature(k, PD_HAS_ARCH, &arch, 1, false) ||
+	    put_text_feature(k, PD_HAS_CPUDESC, &desc, 1, false) ||
+	    put_text_feature(k, PD_HAS_CMDLINE, command, n, true) || put_events(k) ||
+	    put_text_feature(k, PD_HAS_CYCLADE_MODELLED, modelled, 2, false))
 		return -1;
 	return tree && tree->len && tree->len <= PD_TREE_MAX
-		       ? pdw_feature(k->w, HAS_TREE, tree->s, tree->len, k->err)
+		       ? pdw_feature(k->w, PD_HAS_CYCLADE_TREE, tree->s, tree->len, k->err)
 		       : 0;
 }
 

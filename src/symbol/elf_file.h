@@ -53,6 +53,9 @@ const struct elf_sec *elf_section_of_type(const struct elf_file *f, uint32_t typ
 
 /* The GNU build-id: its length, 0 if there is none. *id points into the file. */
 size_t elf_build_id(const struct elf_file *f, const uint8_t **id);
+/* The same of a file's bytes alone, copied; 0: it is none, has none, or a longer one. */
+#define BUILD_ID_MAX 20
+size_t elf_build_id_of(const void *p, size_t len, const char *path, uint8_t id[BUILD_ID_MAX]);
 /* The same in a bare sequence of notes, as /sys/kernel/notes is one. */
 size_t elf_note_build_id(const uint8_t *p, size_t len, bool swap, const uint8_t **id);
 /* .gnu_debuglink: the file's name (never with a slash) and the CRC it must have; or NULL. */

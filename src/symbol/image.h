@@ -33,9 +33,9 @@
 
 #include "base/err.h"
 #include "symbol/symbol.h"
+#include "symbol/elf_file.h"
 
-#define BUILD_ID_MAX 20
-#define IMAGE_NONE   UINT32_MAX
+#define IMAGE_NONE UINT32_MAX
 
 struct arena;
 struct images;

@@ -174,9 +174,7 @@ void copying_made(struct copying *c, uint32_t pid)
 /* The build-id of an open file. */
 static size_t id_of(int fd, const char *path, uint8_t id[BUILD_ID_MAX])
 {
-	struct elf_file elf;
 	struct file_map map;
-	const uint8_t *found;
 	struct stat st;
 	size_t n = 0;
 	int own = fcntl(fd, F_DUPFD_CLOEXEC, 3);
@@ -189,13 +187,7 @@ static size_t id_of(int fd, const char *path, uint8_t id[BUILD_ID_MAX])
 	}
 	if (file_in_map(&map, own, &st, false, path, NULL))
 		return 0;
-	if (!elf_file_read(&elf, map.p, map.len, path, NULL)) {
-		n = elf_build_id(&elf, &found);
-		n = n <= BUILD_ID_MAX ? n : 0;
-		if (n)
-			memcpy(id, found, n);
-		elf_file_free(&elf);
-	}
+	n = elf_build_id_of(map.p, map.len, path, id);
 	file_map_close(&map);
 	return n;
 }

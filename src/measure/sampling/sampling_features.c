@@ -17,59 +17,8 @@
 #include "symbol/copies.h"
 #include "symbol/elf_file.h"
 
-enum { /* feature bits */
-       FEAT_TRACING_DATA = 1,
-       FEAT_BUILD_ID,
-       FEAT_HOSTNAME,
-       FEAT_OSRELEASE,
-       FEAT_VERSION,
-       FEAT_ARCH,
-       FEAT_NRCPUS,
-       FEAT_CPUDESC,
-       FEAT_CPUID,
-       FEAT_TOTAL_MEM,
-       FEAT_CMDLINE,
-       FEAT_EVENT_DESC,
-       FEAT_CPU_TOPOLOGY,
-       FEAT_NUMA_TOPOLOGY,
-       FEAT_BRANCH_STACK,
-       FEAT_PMU_MAPPINGS,
-       FEAT_GROUP_DESC,
-       FEAT_CACHE = 20,
-       FEAT_SAMPLE_TIME,
-       FEAT_MEM_TOPOLOGY,
-       FEAT_CLOCKID,
-       FEAT_COMPRESSED = 27,
-       FEAT_CPU_PMU_CAPS = 28,
-       FEAT_CLOCK_DATA = 29,
-       FEAT_HYBRID_TOPOLOGY = 30,
-       FEAT_PMU_CAPS = 31,
-       FEAT_CYCLADE_TREE = 192,
-       FEAT_CYCLADE_PLACES = 193,
-       FEAT_CYCLADE_HEAP = 194,
-       FEAT_CYCLADE_LEFT_OUT = 195,
-       FEAT_CYCLADE_WAITED = 196,
-       FEAT_CYCLADE_CHAINS = 197,
-};
-
 /* misc of an entry of BUILD_ID: the number of bytes stands behind them */
 #define BUILD_ID_SIZED (1u << 15)
-
-static void put_feature_string(struct buf *b, const char *s)
-{
-	size_t len = strlen(s) + 1, room = (len + 63) & ~(size_t)63;
-
-	buf_put_u32(b, (uint32_t)room);
-	buf_put(b, s, len);
-	buf_fill(b, '\0', room - len);
-}
-
-static void put_feature_strings(struct buf *b, const char *const *s, size_t n)
-{
-	buf_put_u32(b, (uint32_t)n);
-	for (size_t i = 0; i < n; i++)
-		put_feature_string(b, s[i]);
-}
 
 /* ---- each feature: fills b and returns true, or false if there is nothing to store -------------
  */
@@ -77,7 +26,7 @@ static void put_feature_strings(struct buf *b, const char *const *s, size_t n)
 static bool put_if(struct buf *b, const char *s)
 {
 	if (s)
-		put_feature_string(b, s);
+		pdw_put_text(b, s);
 	return s;
 }
 
@@ -135,7 +84,7 @@ static bool cmdline(struct sampling *r, struct buf *b)
 		n += text.s[i] == '\0';
 	buf_put_u32(b, n);
 	for (size_t at = 0; ok && n && at < text.len; n--) {
-		put_feature_string(b, text.s + at);
+		pdw_put_text(b, text.s + at);
 		at += strlen(text.s + at) + 1;
 	}
 	(void)r;
@@ -147,17 +96,12 @@ static bool event_desc(struct sampling *r, struct buf *b)
 {
 	size_t n = r->events.ev.n;
 
-	buf_put_u32(b, (uint32_t)n);
-	buf_put_u32(b, (uint32_t)sizeof(struct perf_event_attr));
+	pdw_put_events(b, n);
 	for (size_t i = 0; i < n; i++) {
-		size_t n_ids;
-		const uint64_t *ids = recorder_ids(r->recorder, i, &n_ids);
-		const struct perf_event_attr a = sampling_stored(r, i);
+		struct pdw_event e = { sampling_stored(r, i), r->events.ev.v[i].name, NULL, 0 };
 
-		buf_put(b, &a, sizeof(a));
-		buf_put_u32(b, (uint32_t)n_ids);
-		put_feature_string(b, r->events.ev.v[i].name);
-		buf_put(b, ids, n_ids * sizeof(*ids));
+		e.ids = recorder_ids(r->recorder, i, &e.n_ids);
+		pdw_put_event(b, &e);
 	}
 	return true;
 }
@@ -168,15 +112,15 @@ static bool cpu_topology(struct sampling *r, struct buf *b)
 
 	if (!m->cpu)
 		return false;
-	put_feature_strings(b, m->core_siblings, m->n_core_siblings);
-	put_feature_strings(b, m->thread_siblings, m->n_thread_siblings);
+	pdw_put_texts(b, m->core_siblings, m->n_core_siblings);
+	pdw_put_texts(b, m->thread_siblings, m->n_thread_siblings);
 	for (uint32_t i = 0; i < m->cpus_available; i++) {
 		buf_put_u32(b, (uint32_t)m->cpu[i].core);
 		buf_put_u32(b, (uint32_t)m->cpu[i].socket);
 	}
 	if (!m->n_die_siblings)
 		return true;
-	put_feature_strings(b, m->die_siblings, m->n_die_siblings);
+	pdw_put_texts(b, m->die_siblings, m->n_die_siblings);
 	for (uint32_t i = 0; i < m->cpus_available; i++)
 		buf_put_u32(b, (uint32_t)m->cpu[i].die);
 	return true;
@@ -191,7 +135,7 @@ static bool numa_topology(struct sampling *r, struct buf *b)
 		buf_put_u32(b, m->node[i].id);
 		buf_put_u64(b, m->node[i].mem_total_kb);
 		buf_put_u64(b, m->node[i].mem_free_kb);
-		put_feature_string(b, m->node[i].cpus ? m->node[i].cpus : "");
+		pdw_put_text(b, m->node[i].cpus ? m->node[i].cpus : "");
 	}
 	return m->n_nodes;
 }
@@ -232,7 +176,7 @@ static bool pmu_mappings(struct sampling *r, struct buf *b)
 	buf_put_u32(b, (uint32_t)m->n_pmus);
 	for (size_t i = 0; i < m->n_pmus; i++) {
 		buf_put_u32(b, m->pmu[i].type);
-		put_feature_string(b, m->pmu[i].name);
+		pdw_put_text(b, m->pmu[i].name);
 	}
 	return m->n_pmus;
 }
@@ -252,7 +196,7 @@ static bool group_desc(struct sampling *r, struct buf *b)
 			members[1] += r->events.ev.v[k].group == (int)i;
 		if (members[1] < 2)
 			continue;
-		put_feature_string(b, "{anon_group}");
+		pdw_put_text(b, "{anon_group}");
 		buf_put(b, members, sizeof(members));
 		groups++;
 	}
@@ -274,9 +218,9 @@ static bool cache(struct sampling *r, struct buf *b)
 		buf_put_u32(b, c->line_size);
 		buf_put_u32(b, c->sets);
 		buf_put_u32(b, c->ways);
-		put_feature_string(b, c->type ? c->type : "");
-		put_feature_string(b, c->size ? c->size : "");
-		put_feature_string(b, c->cpus ? c->cpus : "");
+		pdw_put_text(b, c->type ? c->type : "");
+		pdw_put_text(b, c->size ? c->size : "");
+		pdw_put_text(b, c->cpus ? c->cpus : "");
 	}
 	return m->n_caches;
 }
@@ -325,8 +269,8 @@ static void put_caps(struct buf *b, const struct machine_pmu *p)
 {
 	buf_put_u32(b, (uint32_t)p->n_caps);
 	for (size_t i = 0; i < p->n_caps; i++) {
-		put_feature_string(b, p->cap_name[i]);
-		put_feature_string(b, p->cap_value[i]);
+		pdw_put_text(b, p->cap_name[i]);
+		pdw_put_text(b, p->cap_value[i]);
 	}
 }
 
@@ -356,8 +300,8 @@ static bool hybrid_topology(struct sampling *r, struct buf *b)
 
 		if (!is_hybrid_core(p))
 			continue;
-		put_feature_string(b, p->name);
-		put_feature_string(b, p->cpus ? p->cpus : "");
+		pdw_put_text(b, p->name);
+		pdw_put_text(b, p->cpus ? p->cpus : "");
 		n++;
 	}
 	if (!b->failed)
@@ -376,7 +320,7 @@ static bool pmu_caps(struct sampling *r, struct buf *b)
 		if (!p->n_caps || !strcmp(p->name, "cpu"))
 			continue;
 		put_caps(b, p);
-		put_feature_string(b, p->name);
+		pdw_put_text(b, p->name);
 		n++;
 	}
 	if (!b->failed)
@@ -410,18 +354,12 @@ static void put_build_id(struct buf *b, const uint8_t *id, size_t len, const cha
 
 static void file_build_id(struct buf *b, const char *path)
 {
+	uint8_t id[BUILD_ID_MAX];
 	struct file_map map;
-	struct elf_file elf;
-	const uint8_t *id;
-	size_t len;
 
 	if (strlen(path) > 4000 || file_map_open(&map, path, NULL))
 		return;
-	if (map.len && !elf_file_read(&elf, map.p, map.len, path, NULL)) {
-		len = elf_build_id(&elf, &id);
-		put_build_id(b, id, len, path, false);
-		elf_file_free(&elf);
-	}
+	put_build_id(b, id, elf_build_id_of(map.p, map.len, path, id), path, false);
 	file_map_close(&map);
 }
 
@@ -462,15 +400,15 @@ static bool places(struct sampling *r, struct buf *b)
 	vec_each (&r->sink.inside.v, const struct inside_file *, f) {
 		if (!f->root)
 			continue;
-		put_feature_string(b, f->path);
-		put_feature_string(b, f->root);
-		put_feature_string(b, f->rest);
+		pdw_put_text(b, f->path);
+		pdw_put_text(b, f->root);
+		pdw_put_text(b, f->rest);
 		n++;
 	}
 	for (size_t i = 0; copying_place(r->sink.inside.copies, i, &inside, &id); i++, n++) {
-		put_feature_string(b, inside);
-		put_feature_string(b, COPIES_PLACE);
-		put_feature_string(b, id);
+		pdw_put_text(b, inside);
+		pdw_put_text(b, COPIES_PLACE);
+		pdw_put_text(b, id);
 	}
 	if (!b->failed)
 		memcpy(b->s, &n, sizeof(n));
@@ -535,37 +473,37 @@ static const struct feature_row {
 	bool (*fill)(struct sampling *r, struct buf *b);
 	bool early; /* known before the first record, and small */
 } features[] = {
-	{ FEAT_TRACING_DATA, tracepoints, false },
-	{ FEAT_BUILD_ID, build_ids, false },
-	{ FEAT_HOSTNAME, hostname, true },
-	{ FEAT_OSRELEASE, osrelease, true },
-	{ FEAT_VERSION, version, true },
-	{ FEAT_ARCH, arch, true },
-	{ FEAT_NRCPUS, nrcpus, true },
-	{ FEAT_CPUDESC, cpu_desc, true },
-	{ FEAT_CPUID, cpuid, true },
-	{ FEAT_TOTAL_MEM, total_mem, false },
-	{ FEAT_CMDLINE, cmdline, true },
-	{ FEAT_EVENT_DESC, event_desc, true },
-	{ FEAT_CPU_TOPOLOGY, cpu_topology, false },
-	{ FEAT_NUMA_TOPOLOGY, numa_topology, false },
-	{ FEAT_BRANCH_STACK, branch_stack, false },
-	{ FEAT_PMU_MAPPINGS, pmu_mappings, true },
-	{ FEAT_GROUP_DESC, group_desc, true },
-	{ FEAT_CACHE, cache, false },
-	{ FEAT_SAMPLE_TIME, sample_time, false },
-	{ FEAT_MEM_TOPOLOGY, mem_topology, false },
-	{ FEAT_CLOCKID, clockid, true },
-	{ FEAT_COMPRESSED, compressed, true },
-	{ FEAT_CPU_PMU_CAPS, cpu_pmu_caps, false },
-	{ FEAT_CLOCK_DATA, clock_data, false },
-	{ FEAT_HYBRID_TOPOLOGY, hybrid_topology, false },
-	{ FEAT_PMU_CAPS, pmu_caps, false },
-	{ FEAT_CYCLADE_PLACES, places, false },
-	{ FEAT_CYCLADE_HEAP, sampling_heap_logs, false },
-	{ FEAT_CYCLADE_LEFT_OUT, left_out, false },
-	{ FEAT_CYCLADE_WAITED, waited, false },
-	{ FEAT_CYCLADE_CHAINS, chains, false },
+	{ PD_HAS_TRACING_DATA, tracepoints, false },
+	{ PD_HAS_BUILD_ID, build_ids, false },
+	{ PD_HAS_HOSTNAME, hostname, true },
+	{ PD_HAS_OSRELEASE, osrelease, true },
+	{ PD_HAS_VERSION, version, true },
+	{ PD_HAS_ARCH, arch, true },
+	{ PD_HAS_NRCPUS, nrcpus, true },
+	{ PD_HAS_CPUDESC, cpu_desc, true },
+	{ PD_HAS_CPUID, cpuid, true },
+	{ PD_HAS_TOTAL_MEM, total_mem, false },
+	{ PD_HAS_CMDLINE, cmdline, true },
+	{ PD_HAS_EVENT_DESC, event_desc, true },
+	{ PD_HAS_CPU_TOPOLOGY, cpu_topology, false },
+	{ PD_HAS_NUMA_TOPOLOGY, numa_topology, false },
+	{ PD_HAS_BRANCH_STACK, branch_stack, false },
+	{ PD_HAS_PMU_MAPPINGS, pmu_mappings, true },
+	{ PD_HAS_GROUP_DESC, group_desc, true },
+	{ PD_HAS_CACHE, cache, false },
+	{ PD_HAS_SAMPLE_TIME, sample_time, false },
+	{ PD_HAS_MEM_TOPOLOGY, mem_topology, false },
+	{ PD_HAS_CLOCKID, clockid, true },
+	{ PD_HAS_COMPRESSED, compressed, true },
+	{ PD_HAS_CPU_PMU_CAPS, cpu_pmu_caps, false },
+	{ PD_HAS_CLOCK_DATA, clock_data, false },
+	{ PD_HAS_HYBRID_TOPOLOGY, hybrid_topology, false },
+	{ PD_HAS_PMU_CAPS, pmu_caps, false },
+	{ PD_HAS_CYCLADE_PLACES, places, false },
+	{ PD_HAS_CYCLADE_HEAP, sampling_heap_logs, false },
+	{ PD_HAS_CYCLADE_LEFT_OUT, left_out, false },
+	{ PD_HAS_CYCLADE_WAITED, waited, false },
+	{ PD_HAS_CYCLADE_CHAINS, chains, false },
 };
 
 static int put_feature(struct sampling *r, const struct feature_row *f, bool early, struct err *err)
@@ -596,7 +534,7 @@ static int put_tree_feature(struct sampling *r, const struct buf *text, struct e
 		return 0;
 	return text->failed
 		       ? err_nomem(err)
-		       : pdw_feature(r->sink.writer, FEAT_CYCLADE_TREE, text->s, text->len, err);
+		       : pdw_feature(r->sink.writer, PD_HAS_CYCLADE_TREE, text->s, text->len, err);
 }
 
 int sampling_features(struct sampling *r, const struct buf *tree, struct err *err)
@@ -609,5 +547,5 @@ int sampling_features(struct sampling *r, const struct buf *tree, struct err *er
 
 void sampling_features_drop_heap(struct sampling *r)
 {
-	pdw_feature_drop(r->sink.writer, FEAT_CYCLADE_HEAP);
+	pdw_feature_drop(r->sink.writer, PD_HAS_CYCLADE_HEAP);
 }

@@ -17,15 +17,14 @@
 #include "measure/sampling/sampling_int.h"
 #include "perfdata/spe.h"
 
-#define DEVICES	      "sys/bus/event_source/devices/"
-#define AUX_ROOT      ((uint64_t)4 << 20)
-#define AUX_USER      ((uint64_t)256 << 10) /* limit of locked memory beside the rings of records */
-#define ARM_SPE	      4u		    /* auxtrace type */
-#define CPU_MAGIC     UINT64_C(0x1010101010101010)
-#define CPU_WORDS     7u
-#define HEAD_WORDS    4u
-#define CPUS_MOST     1100u /* that a record has room for */
-#define FEAT_AUXTRACE 18
+#define DEVICES	   "sys/bus/event_source/devices/"
+#define AUX_ROOT   ((uint64_t)4 << 20)
+#define AUX_USER   ((uint64_t)256 << 10) /* limit of locked memory beside the rings of records */
+#define ARM_SPE	   4u			 /* auxtrace type */
+#define CPU_MAGIC  UINT64_C(0x1010101010101010)
+#define CPU_WORDS  7u
+#define HEAD_WORDS 4u
+#define CPUS_MOST  1100u /* that a record has room for */
 
 static bool is_spe(const struct sampling *r, size_t i)
 {
@@ -176,7 +175,7 @@ int sampling_spe_begin(struct sampling *r, struct err *err)
 	const uint64_t index = 0; /* none: readers look at all records */
 
 	return put_spe_clock(r, err) || put_info(r, err) ||
-			       pdw_feature(r->sink.writer, FEAT_AUXTRACE, &index, sizeof(index),
+			       pdw_feature(r->sink.writer, PD_HAS_AUXTRACE, &index, sizeof(index),
 					   err)
 		       ? -1
 		       : 0;

@@ -270,3 +270,19 @@ bool elf_offset_to_vaddr(const struct elf_seg *seg, size_t n, uint64_t offset, u
 {
 	return translate(seg, n, offset, false, vaddr);
 }
+
+size_t elf_build_id_of(const void *p, size_t len, const char *path, uint8_t id[BUILD_ID_MAX])
+{
+	struct elf_file f;
+	const uint8_t *found;
+	size_t n;
+
+	if (!len || elf_file_read(&f, p, len, path, NULL))
+		return 0;
+	n = elf_build_id(&f, &found);
+	n = n <= BUILD_ID_MAX ? n : 0;
+	if (n)
+		memcpy(id, found, n);
+	elf_file_free(&f);
+	return n;
+}
