@@ -256,9 +256,9 @@ static int put_text_feature(struct saving *k, unsigned bit, const char *const *t
 	int rc;
 
 	if (counted)
-		pdw_put_texts(&b, text, n);
-	else
-		pdw_put_text(&b, *text);
+		buf_put_u32(&b, (uint32_t)n);
+	for (size_t i = 0; i < n; i++)
+		pdw_put_text(&b, text[i]);
 	rc = b.failed ? err_nomem(k->err) : pdw_feature(k->w, bit, b.s, b.len, k->err);
 	buf_free(&b);
 	return rc;

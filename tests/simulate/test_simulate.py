@@ -91,6 +91,12 @@ for i in range(2 if SLOW else 5):
     t.ok(data == first, "run %d of a program is the same to the byte" % (i + 1))
     os.unlink("same.data")
 
+# what programs read of it: exact, and nothing amiss
+p = run("report", "-j", "s.data")
+d = json.loads(p.stdout)
+t.ok(not p.stderr and not any("damaged" in x for x in d["notes"]), "the recording has nothing amiss", (p.stderr, d["notes"]))
+t.ok(all(not r["share_error"] for r in d["rows"]), "shares are exact", [r["share_error"] for r in d["rows"] if r["share_error"]][:5])
+
 # callers
 simulate(PROGS, "calls", "20000")
 chains = run("export", "--folded", "s.data").stdout
