@@ -92,6 +92,22 @@ int err_hint(struct err *err, const char *fmt, ...)
 	return -1;
 }
 
+int err_point(struct err *err, const char *s, size_t len, size_t at, size_t before, size_t width)
+{
+	size_t from = at > before ? at - before : 0, n = len > from ? len - from : 0;
+	char text[101];
+
+	width = width < sizeof(text) - 1 ? width : sizeof(text) - 1;
+	n = n < width ? n : width;
+	for (size_t i = 0; i < n; i++) {
+		unsigned char c = (unsigned char)s[from + i];
+
+		text[i] = c < 0x20 || c > 0x7e ? ' ' : (char)c;
+	}
+	text[n] = '\0';
+	return err_hint(err, "%s\n%*s^", text, (int)(at - from), "");
+}
+
 int err_prefix(struct err *err, const char *fmt, ...)
 {
 	char old[sizeof(err->what)];

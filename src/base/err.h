@@ -11,6 +11,7 @@
 #define CYCLADE_BASE_ERR_H
 
 #include <stdarg.h>
+#include <stddef.h>
 
 #define MUST_USE      __attribute__((warn_unused_result))
 #define PRINTF_(f, a) __attribute__((format(printf, f, a)))
@@ -56,6 +57,10 @@ int err_nomem(struct err *err);
 
 /* Set the hint of a filled error that has none yet. Always returns -1. */
 int err_hint(struct err *err, const char *fmt, ...) PRINTF_(2, 3);
+
+/* The hint is the text around `at`, and a caret below it: at most `width` bytes (100), `before` of
+ * them in front. Bytes that would not be one column each are blanks. Returns -1. */
+int err_point(struct err *err, const char *s, size_t len, size_t at, size_t before, size_t width);
 
 /* Put "prefix: " before the error's text (for instance a file's name). Returns -1. */
 int err_prefix(struct err *err, const char *fmt, ...) PRINTF_(2, 3);

@@ -35,24 +35,6 @@ static const struct {
 };
 #define N_GENERIC (sizeof(generic) / sizeof(*generic))
 
-/* The text around `at` and a caret below it, in the width of an error's hint. Bytes that would not
- * be one column each are shown as spaces. */
-static int point(struct checking *c, const char *at)
-{
-	enum { BEFORE = 60, WIDTH = 100 };
-	size_t column = (size_t)(at - c->text), from = column > BEFORE ? column - BEFORE : 0;
-	char text[WIDTH + 1];
-	size_t n = 0;
-
-	for (; n < WIDTH && c->text[from + n]; n++) {
-		unsigned char x = (unsigned char)c->text[from + n];
-
-		text[n] = x < 0x20 || x > 0x7e ? ' ' : (char)x;
-	}
-	text[n] = '\0';
-	return err_hint(c->err, "%s\n%*s^", text, (int)(column - from), "");
-}
-
 static int bad(struct checking *c, const char *at, const char *fmt, ...) PRINTF_(3, 4);
 
 static int bad(struct checking *c, const char *at, const char *fmt, ...)
@@ -65,7 +47,7 @@ static int bad(struct checking *c, const char *at, const char *fmt, ...)
 	va_end(ap);
 	(void)err_set(c->err, ERR_USAGE, "--filter of %.80s (column %zu): %s", c->event,
 		      (size_t)(at - c->text) + 1, what);
-	return point(c, at);
+	return err_point(c->err, c->text, strlen(c->text), (size_t)(at - c->text), 60, 100);
 }
 
 static void skip_blanks(struct checking *c)

@@ -14,30 +14,9 @@ const struct expr_op_facts expr_op_facts[OP_COUNT] = {
 #include "model/expr/expr_op.def"
 };
 
-/* The text around `at` and a caret below it, in a hint's width. Bytes that would not be one column
- * each are shown as spaces. */
-static void point(const struct expr_text *t, size_t at, char out[256])
-{
-	enum { BEFORE = 60, WIDTH = 100 };
-	size_t from = at > BEFORE ? at - BEFORE : 0;
-	size_t n = t->len - from < WIDTH ? t->len - from : WIDTH;
-	size_t o = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		unsigned char c = (unsigned char)t->s[from + i];
-
-		out[o++] = c < 0x20 || c > 0x7e ? ' ' : (char)c;
-	}
-	out[o++] = '\n';
-	memset(out + o, ' ', at - from);
-	o += at - from;
-	out[o++] = '^';
-	out[o] = '\0';
-}
-
 int expr_fail(struct expr_parser *p, size_t at, const char *fmt, ...)
 {
-	char what[256], where[256];
+	char what[256];
 	va_list ap;
 
 	va_start(ap, fmt);
@@ -45,8 +24,7 @@ int expr_fail(struct expr_parser *p, size_t at, const char *fmt, ...)
 	va_end(ap);
 	(void)err_set(p->err, ERR_FORMAT, "%.200s:%u:%zu: %s", p->t->file ? p->t->file : "formula",
 		      p->t->line ? p->t->line : 1, at + 1, what);
-	point(p->t, at, where);
-	return err_hint(p->err, "%s", where);
+	return err_point(p->err, p->t->s, p->t->len, at, 60, 100);
 }
 
 static void next_token(struct expr_parser *p)

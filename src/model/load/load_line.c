@@ -48,39 +48,18 @@ bool line_is(const struct line *l, const char *key)
 	return *key == *l->key && strlen(key) == l->key_len && !memcmp(key, l->key, l->key_len);
 }
 
-/* The line around `at`, tabs as blanks, and below it a caret; a long line is cut. */
-static void point(struct err *err, const struct line *l, const char *at)
-{
-	char text[72];
-	size_t column = at >= l->start ? (size_t)(at - l->start) : 0;
-	size_t from = column > 40 ? column - 40 : 0;
-	size_t n = l->whole > from ? l->whole - from : 0;
-
-	if (n > sizeof(text) - 1)
-		n = sizeof(text) - 1;
-	for (size_t i = 0; i < n; i++) {
-		char c = l->start[from + i];
-
-		text[i] = (unsigned char)c < 0x20 || (unsigned char)c > 0x7e ? ' ' : c;
-	}
-	text[n] = '\0';
-	(void)err_hint(err, "%s\n%*s^", text, (int)(column - from), "");
-}
-
 int line_fail(const struct source_text *t, const struct line *l, const char *at, struct err *err,
 	      const char *fmt, ...)
 {
+	size_t column = at >= l->start ? (size_t)(at - l->start) : 0;
 	char what[300];
 	va_list ap;
 
 	va_start(ap, fmt);
 	(void)vsnprintf(what, sizeof(what), fmt, ap);
 	va_end(ap);
-	(void)err_set(err, ERR_FORMAT, "%s:%u:%zu: %s", t->file, l->number,
-		      (size_t)(at >= l->start ? at - l->start : 0) + 1, what);
-	if (err)
-		point(err, l, at);
-	return -1;
+	(void)err_set(err, ERR_FORMAT, "%s:%u:%zu: %s", t->file, l->number, column + 1, what);
+	return err_point(err, l->start, l->whole, column, 40, 71);
 }
 
 int line_base(char out[BASE_TEXT], const struct source_text *t, const struct line *l, unsigned nest,
